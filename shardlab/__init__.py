@@ -1,0 +1,1 @@
+"""Instruments and taught code of the textbook *Shard by Shard*."""
