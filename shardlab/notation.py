@@ -1,0 +1,294 @@
+"""The book's notation, A[I_X, J]{U_Y}: reading, writing, and arithmetic on it.
+
+A name, then the dimensions in square brackets. A subscript lists the mesh axes
+that cut a dimension, the first being the outermost (major) one: I_XY. Braces
+say over which axes the values still have to be summed: {U_Z}, "unreduced".
+Mesh axes are single capital letters.
+"""
+
+import re
+from dataclasses import dataclass
+from math import prod
+
+from jax.sharding import PartitionSpec
+
+from shardlab.arguments import whole
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One array as the notation describes it; `str` writes it back.
+
+    name       the array's name, such as "W_in"
+    dims       names of the dimensions, such as ("D", "F")
+    axes       for each dimension the mesh axes that cut it, major first
+    unreduced  mesh axes over which a sum is outstanding, in alphabetical order
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...]
+    unreduced: tuple[str, ...] = ()
+
+    def __str__(self):
+        dims = [
+            dim + ("_" + "".join(cut) if cut else "")
+            for dim, cut in zip(self.dims, self.axes, strict=True)
+        ]
+        mark = "{U_" + "".join(self.unreduced) + "}" if self.unreduced else ""
+        return f"{self.name}[{', '.join(dims)}]{mark}"
+
+
+def complain(text, position, sentence):
+    """Raise a ValueError that shows `text` with a mark under one character.
+
+    position  index of the character; len(text) marks the end
+    sentence  what is wrong and what was expected there
+    """
+    raise ValueError(f"{sentence}\n    {text}\n    {' ' * position}^")
+
+
+class Reader:
+    """Takes pieces from the front of a text; complains where it stands."""
+
+    def __init__(self, text):
+        self.text, self.position = text, 0
+
+    def take(self, pattern, expected):
+        """The next piece, which must match the regular expression `pattern`."""
+        found = re.compile(pattern).match(self.text, self.position)
+        if not found:
+            complain(self.text, self.position, f"expected {expected}")
+        self.position = found.end()
+        return found.group()
+
+    def skip_spaces(self):
+        """Move on to the next character that is no space."""
+        self.position = re.compile(" *").match(self.text, self.position).end()
+
+    def at(self, pattern):
+        """Whether the next piece, after any spaces, matches `pattern`."""
+        self.skip_spaces()
+        return re.compile(pattern).match(self.text, self.position) is not None
+
+
+def parse(text):
+    """The layout that a line of the notation describes.
+
+    text     such as "A[I_XY, J]" or "Out[B_X, D] {U_Y}"; a Layout is returned
+             as it is
+    returns  Layout
+    raises   ValueError that points at the first character that is wrong: bad
+             syntax, a dimension named twice, or a mesh axis used twice
+    """
+    if isinstance(text, Layout):
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f'text must be like "A[I_X, J]", got {text!r}')
+    reader, used = Reader(text), set()
+    reader.skip_spaces()
+    name = reader.take(r"[A-Za-z]\w*", "the array's name, such as A or W_in")
+    reader.skip_spaces()
+    reader.take(r"\[", "[ before the dimensions")
+    dims, axes = [], []
+    while not reader.at(r"\]"):
+        if dims:
+            reader.take(",", ", or ] after a dimension")
+            reader.skip_spaces()
+        dims.append(read_dimension(reader, dims))
+        axes.append(read_axes(reader, used) if reader.at("_") else ())
+    reader.take(r"\]", "]")
+    unreduced = read_unreduced(reader, used) if reader.at(r"\{") else ()
+    if not reader.at("$"):
+        complain(text, reader.position, "expected nothing more here")
+    return Layout(name, tuple(dims), tuple(axes), unreduced)
+
+
+def read_dimension(reader, seen):
+    """The dimension's name at the reader, which must be a new one."""
+    start = reader.position
+    dim = reader.take("[A-Za-z][A-Za-z0-9]*", "a dimension, such as I or B")
+    if dim in seen:
+        complain(reader.text, start, f"the dimension {dim} is named twice")
+    return dim
+
+
+def read_axes(reader, used):
+    """The mesh axes of a subscript; each is added to `used`."""
+    reader.take("_", "_ before the mesh axes")
+    start = reader.position
+    axes = reader.take("[A-Z]+", "mesh axes, capital letters such as X or XY")
+    for offset, axis in enumerate(axes):
+        if axis in used:
+            complain(
+                reader.text,
+                start + offset,
+                f"mesh axis {axis} is used twice: it cuts an array only once",
+            )
+        used.add(axis)
+    return tuple(axes)
+
+
+def read_unreduced(reader, used):
+    """The mesh axes of a mark {U_...}, in alphabetical order."""
+    reader.take(r"\{", "{")
+    reader.take("U(?=_)", "U_ and mesh axes, as in {U_X}")
+    axes = read_axes(reader, used)
+    reader.take(r"\}", "} after the mesh axes")
+    return tuple(sorted(axes))
+
+
+def to_spec(layout):
+    """The PartitionSpec that says the same to JAX.
+
+    layout   a Layout, or the notation as text
+    returns  jax.sharding.PartitionSpec, one entry for each dimension
+    raises   ValueError as `parse`
+    """
+    layout = parse(layout)
+    entries = [
+        None if not cut else cut[0] if len(cut) == 1 else cut
+        for cut in layout.axes
+    ]
+    return PartitionSpec(*entries, unreduced=frozenset(layout.unreduced))
+
+
+def from_spec(spec, dims, name="A"):
+    """The layout that a PartitionSpec gives to an array.
+
+    spec     jax.sharding.PartitionSpec; dimensions that it leaves out are whole
+    dims     names of all the dimensions, such as "IJ" or ("B", "D")
+    name     the array's name
+    returns  Layout
+    raises   ValueError when the spec is longer than `dims`, or holds an axis
+             that is no single capital letter
+    """
+    if not isinstance(spec, PartitionSpec):
+        raise ValueError(f"spec must be a PartitionSpec, got {spec!r}")
+    entries = list(spec.partitions)
+    if len(entries) > len(dims):
+        raise ValueError(
+            f"spec has {len(entries)} entries, but dims names {len(dims)} "
+            f"dimensions: {', '.join(dims)}"
+        )
+    entries += [None] * (len(dims) - len(entries))
+    axes = tuple(
+        () if e is None else tuple(e) if isinstance(e, tuple) else (e,)
+        for e in entries
+    )
+    unreduced = tuple(sorted(spec.unreduced))
+    return parse(str(Layout(name, tuple(dims), axes, unreduced)))
+
+
+def of(x, dims, name="A"):
+    """The layout of a JAX array or tracer, read off its own type.
+
+    x        jax.Array, ShapeDtypeStruct or tracer whose sharding has a spec
+    dims     names of its dimensions, such as "IJ"
+    name     the array's name
+    returns  Layout
+    raises   ValueError when `dims` does not name every dimension, or the
+             sharding has no spec
+    """
+    if len(dims) != len(x.shape):
+        raise ValueError(
+            f"dims names {len(dims)} dimensions, the array has {len(x.shape)}"
+        )
+    sharding = getattr(x, "sharding", None)
+    spec = getattr(sharding, "spec", None)
+    if spec is None:
+        raise ValueError(f"the array's sharding has no spec: {sharding}")
+    return from_spec(spec, dims, name)
+
+
+def axis_size(mesh, axis):
+    """How many devices lie along a mesh axis.
+
+    mesh     sizes by name, such as {"X": 4, "Y": 2}; or jax.sharding.Mesh.shape
+    axis     the axis's name
+    returns  int
+    raises   ValueError that lists the axes of the mesh when it has no such axis
+    """
+    if axis not in mesh:
+        raise ValueError(
+            f"mesh has no axis {axis!r}; it has {', '.join(mesh) or 'none'}"
+        )
+    return whole(f"the size of mesh axis {axis}", mesh[axis])
+
+
+def axes_used(layout):
+    """The mesh axes that a layout names, as a set: cutting or unreduced."""
+    layout = parse(layout)
+    return {axis for cut in layout.axes for axis in cut} | {*layout.unreduced}
+
+
+def pieces(layout, shape, mesh):
+    """For each dimension, its size and into how many pieces it is cut.
+
+    layout   a Layout, or the notation as text
+    shape    the array's global shape, in elements
+    mesh     sizes of the mesh axes by name
+    returns  list of pairs of ints
+    raises   ValueError as `local_shape`
+    """
+    layout = parse(layout)
+    if len(shape) != len(layout.dims):
+        raise ValueError(
+            f"shape must have {len(layout.dims)} entries for {layout}, "
+            f"got {tuple(shape)}"
+        )
+    sizes = {axis: axis_size(mesh, axis) for axis in axes_used(layout)}
+    found = []
+    for dim, cut, size in zip(layout.dims, layout.axes, shape, strict=True):
+        size = whole(f"the size of dimension {dim}", size, least=0)
+        ways = prod(sizes[axis] for axis in cut)
+        if size % ways:
+            raise ValueError(
+                f"dimension {dim} of {layout} has {size} elements, which "
+                f"{ways} devices along {''.join(cut)} cannot share equally"
+            )
+        found.append((size, ways))
+    return found
+
+
+def local_shape(layout, shape, mesh):
+    """The shape of the block that one device holds.
+
+    layout   a Layout, or the notation as text
+    shape    the array's global shape, in elements
+    mesh     sizes of the mesh axes by name, such as {"X": 4, "Y": 2}
+    returns  tuple of ints
+    raises   ValueError when the shape has another number of dimensions, the
+             mesh lacks an axis, or a dimension does not divide
+    source   scaling-book part 3, "a unified notation for sharding"
+    """
+    cuts = pieces(layout, shape, mesh)
+    return tuple(size // ways for size, ways in cuts)
+
+
+def bytes_per_device(layout, shape, mesh, itemsize):
+    """The bytes of an array that one device holds.
+
+    layout, shape, mesh  as in `local_shape`
+    itemsize             bytes per element; 2 is bf16
+    returns              bytes, int
+    raises               ValueError as `local_shape`, or for a bad itemsize
+    source               scaling-book part 3, quiz 1
+    """
+    itemsize = whole("itemsize", itemsize)
+    return prod(local_shape(layout, shape, mesh)) * itemsize
+
+
+def copies(layout, mesh):
+    """How many devices hold the same block of an array.
+
+    layout   a Layout, or the notation as text
+    mesh     sizes of the mesh axes by name
+    returns  int: the product of the axes that the layout does not name
+    raises   ValueError when the mesh lacks an axis of the layout
+    source   scaling-book part 3, problem 1
+    """
+    used = axes_used(layout)
+    for axis in used:
+        axis_size(mesh, axis)
+    return prod(axis_size(mesh, axis) for axis in mesh if axis not in used)
