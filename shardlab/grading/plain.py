@@ -1,0 +1,118 @@
+"""Plain data in and out of a student's program, as text that is never run.
+
+Numbers, text, lists, dicts and arrays cross; objects, classes and functions do
+not. So no object of a student ever meets a comparison of ours.
+"""
+
+import base64
+import json
+from math import prod
+
+import numpy as np
+
+MAX_CHARACTERS = 32 << 20
+MAX_DEPTH = 6
+# numpy knows these only through ml_dtypes; float32 holds each value exactly.
+WIDENED = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+KINDS = "biufc"
+
+
+def encode(value):
+    """`value` as text.
+
+    value    None, bool, int, float, str, bytes, an array of numbers, or
+             lists, tuples and dicts of these, at most 6 deep
+    returns  str; tuples come back as lists, 16-bit and 8-bit floats as float32
+    raises   ValueError that names the type that does not cross
+    """
+    return json.dumps(pack(value), allow_nan=False)
+
+
+def decode(text):
+    """The value that `encode` wrote; builds builtin types and arrays only.
+
+    raises   ValueError for any text that `encode` does not write, and for one
+             longer than MAX_CHARACTERS
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(
+            f"an answer may be at most {MAX_CHARACTERS} characters long, "
+            f"got {len(text)}"
+        )
+    try:
+        return unpack(json.loads(text))
+    except (TypeError, KeyError, RecursionError, AttributeError) as error:
+        raise ValueError(f"not an encoded value: {error}") from None
+
+
+def pack(value, depth=0):
+    """`value` as nested lists and dicts that JSON can hold."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} deep")
+    if value is None or type(value) in (bool, str):
+        return value
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return {"int": str(int(value))}
+    if isinstance(value, (float, np.floating)):
+        return {"float": float(value).hex()}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, (list, tuple)):
+        return {"list": [pack(item, depth + 1) for item in value]}
+    if isinstance(value, dict):
+        items = value.items()
+        return {
+            "dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in items]
+        }
+    return pack_array(value)
+
+
+def pack_array(value):
+    """An array of numbers as its type, shape and bytes."""
+    if not hasattr(value, "__array__"):
+        raise ValueError(
+            "only numbers, text, lists, dicts and arrays can be graded, "
+            f"got {type(value).__name__}"
+        )
+    array = np.asarray(value)
+    if array.dtype.name in WIDENED:
+        array = array.astype(np.float32)
+    if array.dtype.kind not in KINDS:
+        raise ValueError(f"arrays of {array.dtype} cannot be graded")
+    raw = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"array": [array.dtype.str, list(array.shape), raw]}
+
+
+def unpack(packed):
+    """The value that `pack` packed."""
+    if packed is None or isinstance(packed, (bool, str)):
+        return packed
+    ((kind, content),) = packed.items()
+    if kind == "int":
+        if len(content) > 400:
+            raise ValueError("an integer of more than 400 digits")
+        return int(content)
+    if kind == "float":
+        return float.fromhex(content)
+    if kind == "bytes":
+        return base64.b64decode(content, validate=True)
+    if kind == "list":
+        return [unpack(item) for item in content]
+    if kind == "dict":
+        return {unpack(key): unpack(item) for key, item in content}
+    if kind == "array":
+        return unpack_array(*content)
+    raise ValueError(f"unknown kind {kind!r}")
+
+
+def unpack_array(dtype, shape, raw):
+    """The array of `pack_array`; its bytes must fill its shape exactly."""
+    dtype = np.dtype(str(dtype))
+    if dtype.kind not in KINDS or len(shape) > 16:
+        raise ValueError(f"an array of {dtype} with {len(shape)} dimensions")
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError(f"an array of shape {shape}")
+    content = base64.b64decode(raw, validate=True)
+    if prod(shape) * dtype.itemsize != len(content):
+        raise ValueError(f"{len(content)} bytes do not fill shape {shape}")
+    return np.frombuffer(content, dtype).reshape(shape).copy()
