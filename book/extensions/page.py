@@ -1,0 +1,75 @@
+"""What the page needs beyond Jupyter Book: local mathematics, JupyterLab."""
+
+import importlib
+import json
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+from sphinx.util.fileutil import copy_asset
+
+# Where `make lab` serves; its folder is work/, to which it copies notebooks.
+JUPYTERLAB = "http://localhost:8888/lab/tree/"
+MATHJAX = "tex-svg.js"  # one file: draws formulas as SVG, needs no fonts
+
+
+def copy_mathjax(app, error):
+    """Put the one file of MathJax that the pages use beside them."""
+    if error is None and app.builder.format == "html":
+        package = importlib.import_module("sphinx-mathjax-offline")
+        file = Path(package.__file__).parent / "static/mathjax" / MATHJAX
+        copy_asset(str(file), str(Path(app.outdir) / "_static/mathjax"))
+
+
+def untagged_errors(path):
+    """The positions of cells with a stored error that is not expected."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [
+        position
+        for position, cell in enumerate(cells)
+        if "raises-exception" not in cell["metadata"].get("tags", [])
+        and any(o["output_type"] == "error" for o in cell.get("outputs", []))
+    ]
+
+
+def refuse_stored_errors(app, env, docnames):
+    """Fail when a notebook of the book holds an error that is no lesson.
+
+    Runs over every notebook, read anew or not: the build executes nothing, so
+    nobody else would notice, and a cached page would hide it.
+    """
+    for docname in sorted(env.found_docs):
+        path = Path(app.srcdir) / f"{docname}.ipynb"
+        if path.exists() and (positions := untagged_errors(path)):
+            raise ExtensionError(
+                f"{docname}.ipynb stores an error in cell {positions[0]}, "
+                "which is not tagged raises-exception"
+            )
+
+
+def place_in_lab(docname):
+    """Where `make lab` puts a notebook of the book, below its folder."""
+    folder, _, rest = docname.partition("/")
+    return f"{rest}.ipynb" if folder == "exercises" else f"{docname}.ipynb"
+
+
+def add_lab_button(app, pagename, templatename, context, doctree):
+    """Add "open in JupyterLab" to the pages that are notebooks."""
+    if (Path(app.srcdir) / f"{pagename}.ipynb").exists():
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": JUPYTERLAB + place_in_lab(pagename),
+                "icon": "fas fa-flask",
+                "tooltip": "Open in JupyterLab (start it with make lab)",
+                "label": "open-in-jupyterlab",
+            }
+        )
+
+
+def setup(app):
+    """Sphinx calls this when it loads the extension."""
+    app.config.mathjax_path = f"mathjax/{MATHJAX}"
+    app.connect("env-before-read-docs", refuse_stored_errors)
+    app.connect("html-page-context", add_lab_button, priority=502)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,157 @@
+"""Creates .venv from requirements.txt, and installs what is no Python package.
+
+Runs with the standard library alone, on any Python 3, so that an old one gets
+a clear sentence instead of a syntax error.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+STAMP = os.path.join(VENV, "ready")
+LOG = os.path.join(ROOT, ".venv", "pip.log")
+OLDEST, NEWEST = (3, 11), (3, 13)
+# How pip words a registry that cannot be reached, in its versions since 23.
+UNREACHABLE = (
+    "Failed to establish a new connection",
+    "Temporary failure in name resolution",
+    "NameResolutionError",
+    "NewConnectionError",
+    "ConnectTimeoutError",
+    "Connection refused",
+    "ProxyError",
+    "Max retries exceeded",
+    "Network is unreachable",
+    "No matching distribution found for setuptools",
+)
+
+
+def stop(sentence):
+    """End with one sentence on standard error."""
+    sys.exit("setup: " + sentence)
+
+
+def wanted():
+    """What .venv must have been made from to be up to date."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in ("requirements.txt", "pyproject.toml"):
+        with open(os.path.join(ROOT, name), "rb") as file:
+            digest.update(file.read())
+    digest.update(ROOT.encode())
+    return digest.hexdigest()
+
+
+def current():
+    """What .venv was made from, or None."""
+    try:
+        with open(STAMP) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def check_python():
+    """Stop unless this Python is one that the locked packages support."""
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        stop(
+            "Python %d.%d to %d.%d is needed, %s is %d.%d; name another with "
+            "make PYTHON=python3.12"
+            % (OLDEST + NEWEST + (sys.executable,) + sys.version_info[:2])
+        )
+
+
+def create():
+    """Make .venv anew and install every locked package into it."""
+    print(
+        "setup: installing the locked packages into .venv "
+        "(about 2 minutes and 1.5 GB, once) ..."
+    )
+    sys.stdout.flush()
+    shutil.rmtree(VENV, ignore_errors=True)
+    if subprocess.call([sys.executable, "-m", "venv", VENV]):
+        stop("python -m venv failed; on Debian: apt-get install python3-venv")
+    command = [os.path.join(VENV, "bin", "python"), "-m", "pip", "install"]
+    command += ["--quiet", "--retries", "2", "--timeout", "60"]
+    command += ["--disable-pip-version-check", "-r", "requirements.txt"]
+    with open(LOG, "w") as log:
+        failed = subprocess.call(
+            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+        )
+    if failed:
+        explain()
+    with open(STAMP, "w") as file:
+        file.write(wanted())
+    print("setup: .venv is ready")
+
+
+def explain():
+    """Stop with the reason that pip's log gives."""
+    with open(LOG) as log:
+        text = log.read()
+    if any(words in text for words in UNREACHABLE):
+        stop(
+            "the package registry cannot be reached; check the network and "
+            "pip's configuration, then run the same command again"
+        )
+    lines = [line for line in text.splitlines() if line.startswith("ERROR")]
+    said = lines[-1] if lines else "see " + os.path.relpath(LOG)
+    stop("pip could not install the packages: " + said)
+
+
+def debian_package(program, package):
+    """Install a Debian package if `program` is missing and it can be done.
+
+    In CI a missing program is a failure; elsewhere the tests that need it are
+    skipped, and say which command installs it.
+    """
+    if shutil.which(program):
+        return
+    command = "apt-get install -y --no-install-recommends " + package
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        print("setup: installing Debian's %s (about a minute) ..." % package)
+        sys.stdout.flush()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.call(["apt-get", "update"], **quiet)
+        subprocess.call(command.split(), **quiet)
+    if shutil.which(program):
+        return
+    if os.environ.get("CI") == "true":
+        stop("%s is missing and could not be installed" % program)
+    print(
+        "setup: %s is missing, so its tests are skipped; on Debian install "
+        "it with: sudo %s" % (program, command)
+    )
+
+
+def lock():
+    """Compile requirements.txt from pyproject.toml for all three Pythons."""
+    tool = os.path.join(VENV, "bin", "uv")
+    if not os.path.exists(tool):
+        pip = [os.path.join(VENV, "bin", "pip"), "install", "-q", "uv"]
+        if subprocess.call(pip):
+            stop("uv, which compiles the lock, could not be installed")
+    command = [tool, "pip", "compile", "pyproject.toml", "--universal"]
+    command += ["--python-version", "%d.%d" % OLDEST, "--no-header", "--quiet"]
+    command += ["--annotation-style", "line", "--native-tls"]
+    compiled = subprocess.check_output(command, cwd=ROOT).decode()
+    with open(os.path.join(ROOT, "requirements.txt"), "w") as file:
+        file.write(compiled + "-e .\n")
+
+
+def main():
+    """The command line."""
+    check_python()
+    if "--browser" in sys.argv:
+        debian_package("chromium", "chromium")
+    elif "--lock" in sys.argv:
+        lock()
+    elif current() != wanted():
+        create()
+
+
+if __name__ == "__main__":
+    main()
