@@ -1,0 +1,451 @@
+# Answers that the checks of exercise set 1 must reject or accept.
+#
+# A cell is titled with the answer cell's grade_id, then `wrong: ` with the
+# mistake or `right: ` with what is different. Run by tests/exercises.
+
+# %% int8_bytes wrong: divides by all devices, and counts one copy
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // (X * Y * Z)
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J
+
+
+# %% int8_bytes wrong: takes the array's own size for both
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X * Y * Z
+
+
+# %% int8_bytes wrong: the numbers of the chapter's quiz
+def bytes_on_one_device(I, J, X, Y, Z):
+    return 16384
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return 524288
+
+
+# %% int8_bytes wrong: floats where bytes are whole
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J / (X * Y)
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return float(I * J * Z)
+
+
+# %% int8_bytes wrong: X and Y hold the copies
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // Z
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X * Y
+
+
+# %% int8_bytes right: from the shape of the block, per plane of Z
+def bytes_on_one_device(I, J, X, Y, Z):
+    rows = I // X // Y
+    return rows * J
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return X * Y * Z * bytes_on_one_device(I, J, X, Y, Z)
+
+
+# %% int8_bytes right: by a loop over devices that adds up real slices
+def bytes_on_one_device(I, J, X, Y, Z):
+    return len(range(0, I, X * Y)) * J
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return sum(len(range(d % (X * Y), I, X * Y)) * J for d in range(X * Y * Z))
+
+
+# %% read_time wrong: counts elements
+def read_seconds(I, J, X, Y, hbm_bw):
+    return I * J / (X * Y) / hbm_bw
+
+
+# %% read_time wrong: counts bits
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 32 * I * J / (X * Y) / hbm_bw
+
+
+# %% read_time wrong: reads the whole matrix
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * I * J / hbm_bw
+
+
+# %% read_time wrong: nanoseconds
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4e9 * I * J / (X * Y) / hbm_bw
+
+
+# %% read_time wrong: an H100 whatever was asked
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * I * J / (X * Y) / hw.H100.hbm_bw
+
+
+# %% read_time wrong: the number in print, from a rounded size
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 294e-9
+
+
+# %% read_time right: asks JAX for the block
+def read_seconds(I, J, X, Y, hbm_bw):
+    mesh = jax.sharding.AbstractMesh((X, Y), ("X", "Y"))
+    rows, columns = NamedSharding(mesh, P(("X", "Y"))).shard_shape((I, J))
+    return rows * columns * np.dtype(np.float32).itemsize / hbm_bw
+
+
+# %% read_time right: the share of the time for the whole
+def read_seconds(I, J, X, Y, hbm_bw):
+    whole = I * J * 32 / 8 / hbm_bw
+    return np.float32(whole / X / Y)
+
+
+# %% ratios wrong: the published answer for both
+def ratios(X, Y, Z):
+    return Y * Z, Y * Z
+
+
+# %% ratios wrong: in the other order
+def ratios(X, Y, Z):
+    return X * Y * Z, Y * Z
+
+
+# %% ratios wrong: one number only
+def ratios(X, Y, Z):
+    return Y * Z
+
+
+# %% ratios wrong: copies along X
+def ratios(X, Y, Z):
+    return X, X * Y * Z
+
+
+# %% ratios wrong: floats
+def ratios(X, Y, Z):
+    return Y * Z / 1, X * Y * Z / 1
+
+
+# %% ratios wrong: adds the axes
+def ratios(X, Y, Z):
+    return Y + Z, X + Y + Z
+
+
+# %% ratios right: with a size that is carried along
+def ratios(X, Y, Z):
+    S = 60 * X
+    device = S // X
+    total = device * X * Y * Z
+    return [total // S, total // device]
+
+
+# %% ratios right: counts the devices that hold a block
+def ratios(X, Y, Z):
+    held = [x for x in range(X) for _ in range(Y * Z)]
+    return held.count(0), len(held)
+
+
+# %% local_shape wrong: never illegal
+def local_shape(shape, cuts, mesh):
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: sees an axis twice only within one dimension
+def local_shape(shape, cuts, mesh):
+    local = []
+    for size, axes in zip(shape, cuts):
+        if len(set(axes)) < len(axes):
+            return "illegal"
+        for axis in axes:
+            if size % mesh[axis]:
+                return "illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: sees an axis twice only across dimensions
+def local_shape(shape, cuts, mesh):
+    seen, local = set(), []
+    for size, axes in zip(shape, cuts):
+        if seen & set(axes):
+            return "illegal"
+        seen |= set(axes)
+        for axis in axes:
+            if size % mesh[axis]:
+                return "illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: tests each axis against the whole dimension
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "illegal"
+    local = list(shape)
+    for i, axes in enumerate(cuts):
+        for axis in axes:
+            if shape[i] % mesh[axis]:
+                return "illegal"
+            local[i] //= mesh[axis]
+    return local
+
+
+# %% local_shape wrong: rounds up, as padding would
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "illegal"
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            size = -(-size // mesh[axis])
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: only the first axis of a subscript cuts
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "illegal"
+    ways = [mesh[axes[0]] if axes else 1 for axes in cuts]
+    if any(size % n for size, n in zip(shape, ways)):
+        return "illegal"
+    return [size // n for size, n in zip(shape, ways)]
+
+
+# %% local_shape right: products first
+def local_shape(shape, cuts, mesh):
+    used = [axis for axes in cuts for axis in axes]
+    if sorted(used) != sorted(set(used)):
+        return "illegal"
+    ways = [int(np.prod([mesh[a] for a in axes], dtype=int)) for axes in cuts]
+    if any(size % n for size, n in zip(shape, ways)):
+        return "illegal"
+    return [size // n for size, n in zip(shape, ways)]
+
+
+# %% local_shape right: JAX does it
+def local_shape(shape, cuts, mesh):
+    devices = jax.sharding.AbstractMesh(tuple(mesh.values()), tuple(mesh))
+    try:
+        spec = P(*(tuple(axes) or None for axes in cuts))
+        return NamedSharding(devices, spec).shard_shape(tuple(shape))
+    except Exception:
+        return "illegal"
+
+
+# %% block_on wrong: the last letter is the major one
+def block_on(position, order, mesh):
+    number = 0
+    for axis in reversed(order):
+        number = number * mesh[axis] + position[axis]
+    return number
+
+
+# %% block_on wrong: alphabetical order whatever was asked
+def block_on(position, order, mesh):
+    number = 0
+    for axis in sorted(order):
+        number = number * mesh[axis] + position[axis]
+    return number
+
+
+# %% block_on wrong: the device's number
+def block_on(position, order, mesh):
+    number = 0
+    for axis in mesh:
+        number = number * mesh[axis] + position[axis]
+    return number
+
+
+# %% block_on wrong: every axis has the size of the first
+def block_on(position, order, mesh):
+    number = 0
+    for axis in order:
+        number = number * mesh["X"] + position[axis]
+    return number
+
+
+# %% block_on wrong: adds the coordinates
+def block_on(position, order, mesh):
+    return sum(position[axis] for axis in order)
+
+
+# %% block_on right: with strides from the right
+def block_on(position, order, mesh):
+    stride, number = 1, 0
+    for axis in order[::-1]:
+        number += stride * position[axis]
+        stride *= mesh[axis]
+    return number
+
+
+# %% block_on right: NumPy's row-major index
+def block_on(position, order, mesh):
+    place = [position[axis] for axis in order]
+    return np.ravel_multi_index(place, [mesh[axis] for axis in order])
+
+
+# %% place wrong: rows along X, columns along Y
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=types)
+    return jax.device_put(x, NamedSharding(mesh, P("X", "Y")))
+
+
+# %% place wrong: the mesh lies the other way
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((2, 4), ("X", "Y"), axis_types=types)
+    return jax.device_put(x, NamedSharding(mesh, P("X", "Y")))
+
+
+# %% place wrong: replicated
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=types)
+    return jax.device_put(x, NamedSharding(mesh, P()))
+
+
+# %% place wrong: only the columns are cut
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=types)
+    return jax.device_put(x, NamedSharding(mesh, P(None, "X")))
+
+
+# %% place wrong: the right blocks of a matrix that was reversed
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=types)
+    return jax.device_put(x[::-1], NamedSharding(mesh, P("Y", "X")))
+
+
+# %% place wrong: on one device
+def place(x):
+    return jax.device_put(x, jax.devices()[0])
+
+
+# %% place wrong: NumPy
+def place(x):
+    return x
+
+
+# %% place right: the mesh turned instead of the spec
+def place(x):
+    devices = np.array(jax.devices()).reshape(4, 2).T
+    mesh = jax.sharding.Mesh(devices, ("rows", "columns"))
+    return jax.device_put(x, NamedSharding(mesh, P("rows", "columns")))
+
+
+# %% place right: each block by a callback, on three axes
+def place(x):
+    types = (AxisType.Auto,) * 3
+    mesh = jax.make_mesh((2, 2, 2), ("X", "Y", "Z"), axis_types=types)
+    sharding = NamedSharding(mesh, P("Z", ("X", "Y")))
+    return jax.make_array_from_callback(x.shape, sharding, lambda at: x[at])
+
+
+# %% fewest wrong: memory divided by space
+def fewest_pieces(I, J, mesh, free):
+    return -(-2 * I * J // free)
+
+
+# %% fewest wrong: always all axes
+def fewest_pieces(I, J, mesh, free):
+    pieces = 1
+    for size in mesh.values():
+        pieces *= size
+    fits = 2 * I * J // pieces <= free
+    return pieces if fits and I % pieces == 0 else "impossible"
+
+
+# %% fewest wrong: single axes only
+def fewest_pieces(I, J, mesh, free):
+    sets = [1, *mesh.values()]
+    fitting = [n for n in sets if I % n == 0 and 2 * I * J // n <= free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest wrong: takes axes in order until it fits
+def fewest_pieces(I, J, mesh, free):
+    pieces = 1
+    for size in [1, *mesh.values()]:
+        pieces *= size
+        if I % pieces == 0 and 2 * I * J // pieces <= free:
+            return pieces
+    return "impossible"
+
+
+# %% fewest wrong: forgets that rows must divide
+def fewest_pieces(I, J, mesh, free):
+    sets = [1]
+    for size in mesh.values():
+        sets += [pieces * size for pieces in sets]
+    fitting = [n for n in sets if 2 * I * J / n <= free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest wrong: one byte an element
+def fewest_pieces(I, J, mesh, free):
+    sets = [1]
+    for size in mesh.values():
+        sets += [pieces * size for pieces in sets]
+    fitting = [n for n in sets if I % n == 0 and I * J // n <= free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest wrong: a block that fills the space does not fit
+def fewest_pieces(I, J, mesh, free):
+    sets = [1]
+    for size in mesh.values():
+        sets += [pieces * size for pieces in sets]
+    fitting = [n for n in sets if I % n == 0 and 2 * I * J // n < free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest right: combinations, sorted by their product
+def fewest_pieces(I, J, mesh, free):
+    from itertools import combinations
+    from math import prod
+
+    sizes = list(mesh.values())
+    subsets = [c for n in range(len(sizes) + 1) for c in combinations(sizes, n)]
+    for pieces in sorted(prod(subset) for subset in subsets):
+        if I % pieces == 0 and I // pieces * J * 2 <= free:
+            return pieces
+    return "impossible"
+
+
+# %% fewest right: counting up through the divisors
+def fewest_pieces(I, J, mesh, free):
+    def reachable(pieces, sizes):
+        if not sizes:
+            return pieces == 1
+        first, *rest = sizes
+        cut = pieces % first == 0 and reachable(pieces // first, rest)
+        return cut or reachable(pieces, rest)
+
+    for pieces in range(1, I + 1):
+        small = I % pieces == 0 and 2 * I * J <= free * pieces
+        if small and reachable(pieces, list(mesh.values())):
+            return pieces
+    return "impossible"
