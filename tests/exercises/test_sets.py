@@ -1,0 +1,219 @@
+"""Each set of exercises: its form, and what its checks accept and reject."""
+
+import difflib
+import re
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from shardlab.grading import kit
+from tests.tree import ROOT
+
+STEMS = sorted(p.stem for p in (ROOT / "book/exercises").glob("*.md"))
+MARKERS = [
+    "### BEGIN SOLUTION",
+    "### END SOLUTION",
+    "### BEGIN HIDDEN TESTS",
+    "### END HIDDEN TESTS",
+]
+
+
+def solution(stem):
+    return ROOT / f"solutions/{stem}/{stem}.ipynb"
+
+
+def exercise(stem):
+    return ROOT / f"exercises/{stem}/{stem}.ipynb"
+
+
+def questions():
+    return [
+        (stem, name)
+        for stem in STEMS
+        for name in kit.read_set(solution(stem))[1]
+    ]
+
+
+def test_every_set_has_answers():
+    assert kit.sets() == STEMS
+
+
+@pytest.fixture(scope="module")
+def tables():
+    made = {}
+
+    def table(stem):
+        if stem not in made:
+            made[stem] = kit.kill_table(stem)
+        return made[stem]
+
+    return table
+
+
+@pytest.mark.parametrize(("stem", "name"), questions())
+def test_checks_judge_every_answer_as_they_should(stem, name, tables):
+    rows = [row for row in tables(stem) if row.question == name]
+    wrongly = [row for row in rows if row.accepted != row.expected]
+    assert not wrongly, wrongly
+    kinds = [row.kind for row in rows]
+    assert kinds.count("solution") == 1
+    assert kinds.count("wrong") >= 4
+    assert kinds.count("right") >= 2
+    assert kinds.count("mutant") >= 3
+
+
+@pytest.mark.parametrize(("stem", "name"), questions())
+def test_every_wrong_answer_is_told_what_is_wrong(stem, name, tables):
+    for row in tables(stem):
+        if row.question == name and row.kind == "wrong":
+            assert row.message.startswith(("WrongAnswer: ", "NotAnswered: "))
+            assert len(row.message) < 300
+
+
+@pytest.mark.parametrize(("stem", "name"), questions())
+def test_an_empty_answer_is_called_unanswered(stem, name):
+    _, asked = kit.read_set(solution(stem))
+    setup, given = kit.read_set(exercise(stem))
+    verdicts = kit.judge(setup, asked[name], given[name].solution)
+    for message in verdicts.values():
+        assert message.startswith("NotAnswered: ")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_questions_have_a_budget_a_hint_and_few_words(stem):
+    cells = nbformat.read(solution(stem), as_version=4).cells
+    stated = [
+        cells[i - 1].source
+        for i, cell in enumerate(cells)
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    ]
+    assert len(stated) >= 6
+    for text in stated:
+        assert re.match(r"## \d+\. .+ \(\d+ minutes\)\n", text)
+        assert "<details><summary>Hint</summary>" in text
+        body = text.split("<details>")[0].split("\n", 1)[1]
+        assert len(body.split()) <= 120, text.splitlines()[0]
+
+
+def near_misses(text):
+    """Lines that look like one of nbgrader's markers and are none."""
+    return [
+        line
+        for line in text.splitlines()
+        if line.strip() not in MARKERS
+        and any(
+            difflib.SequenceMatcher(None, line.strip().upper(), m).ratio() > 0.8
+            or re.search(r"(BEGIN|END)\W*(SOLUTION|HIDDEN)", line, re.I)
+            for m in MARKERS
+        )
+    ]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_no_line_nearly_is_a_marker(stem):
+    text = (ROOT / f"book/exercises/{stem}.md").read_text(encoding="utf-8")
+    assert near_misses(text) == []
+    for begin, end in (MARKERS[:2], MARKERS[2:]):
+        assert text.count(begin) == text.count(end) > 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# BEGIN SOLUTION",
+        "### BEGIN SOLUTIONS",
+        "### begin solution",
+        "###BEGIN SOLUTION",
+        "### BEGIN HIDDEN TEST",
+        "    ### END HIDEN TESTS",
+        "## END HIDDEN TESTS",
+        "### BEGIN SOLUTION  # here",
+    ],
+)
+def test_near_misses_are_seen(line):
+    assert near_misses(line) == [line]
+
+
+def hidden_lines(stem):
+    """The lines of the solutions and hidden tests of a set."""
+    text = (ROOT / f"book/exercises/{stem}.md").read_text(encoding="utf-8")
+    blocks = re.findall(
+        r"### BEGIN (?:SOLUTION|HIDDEN TESTS)(.*?)### END", text, re.DOTALL
+    )
+    lines = {line.strip() for block in blocks for line in block.splitlines()}
+    return {line for line in lines if len(line) > 15}
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_nothing_hidden_is_given_out(stem):
+    source = (ROOT / f"book/exercises/{stem}.md").read_text(encoding="utf-8")
+    shown = re.sub(r"### BEGIN.*?### END", "", source, flags=re.DOTALL)
+    given = "\n".join(
+        cell.source
+        for cell in nbformat.read(exercise(stem), as_version=4).cells
+    )
+    lines = hidden_lines(stem) - {line.strip() for line in shown.splitlines()}
+    assert len(lines) > 10
+    assert [line for line in lines if line in given] == []
+    assert not any(marker in given for marker in MARKERS)
+    for cell in nbformat.read(exercise(stem), as_version=4).cells:
+        assert not cell.get("outputs")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_run_all_passes_over_unanswered_questions(stem, tmp_path):
+    notebook = nbformat.read(exercise(stem), as_version=4)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    # Like Run All in JupyterLab, this stops at an error in an untagged cell.
+    NotebookClient(
+        notebook,
+        kernel_name="python3",
+        timeout=120,
+        resources=resources,
+        extra_arguments=["--IPKernelApp.log_level=40"],
+    ).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    checks = [c for c in code if c.metadata.get("nbgrader", {}).get("grade")]
+    assert len(checks) >= 6
+    for cell in checks:
+        (error,) = cell.outputs
+        assert error.ename == "NotAnswered"
+        assert len(error.traceback) == 1
+        assert "no answer yet" in error.evalue or "nothing yet" in error.evalue
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_mutants_are_many_and_different(stem):
+    for question in kit.read_set(solution(stem))[1].values():
+        made = kit.mutants(question.solution)
+        assert len({text for _, text in made}) == len(made)
+        assert question.solution not in [text for _, text in made]
+
+
+def test_a_weak_check_is_found_out():
+    # A check that compares nothing but the type lets mutants live.
+    weak = kit.Question(
+        "double",
+        "def double(x):\n    return 2 * x",
+        {
+            "check": (
+                1,
+                "from shardlab.grading import student\n"
+                "assert type(student.call('double', 3)) is int",
+            )
+        },
+    )
+    rows = kit.rows_of([], weak, [], seeds=(0,))
+    assert [row for row in rows if row.accepted and not row.expected]
+
+
+@pytest.mark.parametrize(
+    "title", ["place", "place maybe: x", "place wrong", "wrong: x"]
+)
+def test_a_misspelt_title_of_an_answer_is_refused(title, tmp_path):
+    path = tmp_path / "x.answers.py"
+    path.write_text(f"# %% {title}\nx = 1\n")
+    with pytest.raises(ValueError, match="a cell's title must be"):
+        kit.read_answers(path)

@@ -1,0 +1,102 @@
+"""Chapters, solutions and the library hold to the style of the book."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.tree import ROOT, files
+from tools import notebooks, sources, style
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+SOLUTIONS = sorted((ROOT / "solutions").glob("*/*.ipynb"))
+
+
+def name(path):
+    return path.stem
+
+
+def test_there_is_something_to_test():
+    assert CHAPTERS
+    assert SOLUTIONS
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=name)
+def test_chapter(path):
+    assert style.faults(nbformat.read(path, as_version=4)) == []
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=name)
+def test_solution(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert style.faults(notebook, style.SOLUTION_RULES) == []
+
+
+@pytest.mark.parametrize("path", style.modules(), ids=name)
+def test_the_library_is_documented(path):
+    assert style.undocumented(path) == []
+
+
+def test_taught_code_is_shown_once():
+    texts = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in (ROOT / "book/chapters").glob("*.md")
+    }
+    assert style.shown_once(style.registry(), texts) == []
+    assert style.too_long(style.registry()) == []
+
+
+def test_every_chapter_is_in_the_book():
+    listed = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    for path in (ROOT / "book/chapters").glob("*.md"):
+        assert f"chapters/{path.stem}\n" in listed
+    for path in (ROOT / "book/exercises").glob("*.md"):
+        assert f"exercises/{path.stem}/{path.stem}\n" in listed
+
+
+def test_notebooks_are_what_the_text_generates():
+    assert notebooks.stale(notebooks.sources()) == []
+    assert notebooks.stale_exercises(notebooks.sources()) == []
+
+
+def test_the_map_of_the_sources_leads_somewhere():
+    import yaml
+
+    text = (ROOT / "book/sources.yml").read_text(encoding="utf-8")
+    data = yaml.safe_load(text)
+    assert sources.broken(data) == []
+    written = (ROOT / "book/sources.md").read_text(encoding="utf-8")
+    assert written == sources.page(data)
+
+
+@pytest.mark.parametrize(
+    "words", [["check"], ["format", "--check"]], ids=["check", "format"]
+)
+def test_ruff(words):
+    ruff = Path(sys.executable).with_name("ruff")
+    done = subprocess.run(
+        [ruff, *words, "--quiet", *map(str, CHAPTERS + SOLUTIONS), "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readme_is_short_and_starts_with_the_commands():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    first = "\n".join(lines[:15])
+    assert "make book" in first
+    assert "make test" in first
+
+
+@pytest.mark.parametrize("name", files())
+def test_no_file_is_large_or_names_this_machine(name):
+    path = ROOT / name
+    assert path.stat().st_size < 1_500_000
+    content = path.read_bytes().decode("utf-8")
+    assert str(Path.home()) + "/" not in content
+    assert str(ROOT) + "/" not in content
