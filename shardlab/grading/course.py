@@ -7,6 +7,13 @@ from traitlets.config import Config
 # What stands where a solution was cut out: the lines around it stay valid.
 STUB = "# YOUR CODE HERE"
 
+# nbgrader's own steps, and one more: students do not see hidden tests.
+FEEDBACK = [
+    "nbgrader.preprocessors.GetGrades",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
 
 def config(root, solutions="solutions", exercises="exercises"):
     """The configuration of a course that lies at `root`.
@@ -29,4 +36,6 @@ def config(root, solutions="solutions", exercises="exercises"):
     made.CourseDirectory.feedback_directory = str(work / "feedback")
     made.CourseDirectory.db_url = f"sqlite:///{work / 'gradebook.db'}"
     made.ClearSolutions.code_stub = {"python": STUB}
+    made.GenerateFeedback.preprocessors = FEEDBACK
+    made.HTMLExporter.sanitize_html = True
     return made

@@ -1,0 +1,60 @@
+"""The README's first command, in a fresh clone, with no environment."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from tests.tree import ROOT, copy
+
+
+def readme_commands():
+    """The commands of the README's first block."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"```\n(.*?)```", readme, re.DOTALL).group(1)
+    return [line.split("#")[0].strip() for line in block.splitlines()]
+
+
+def outside():
+    """This process's variables without those of its own environment."""
+    kept = dict(os.environ)
+    for name in ("VIRTUAL_ENV", "PYTHONPATH", "CI", "MAKEFLAGS", "MAKELEVEL"):
+        kept.pop(name, None)
+    paths = kept["PATH"].split(":")
+    kept["PATH"] = ":".join(p for p in paths if "/.venv/" not in p)
+    return kept
+
+
+def run(command, root):
+    return subprocess.run(
+        command.split(), cwd=root, env=outside(), capture_output=True, text=True
+    )
+
+
+def test_make_book_builds_the_book_from_nothing(tmp_path):
+    book, test = readme_commands()
+    assert (book, test) == ("make book", "make test")
+    root = copy(tmp_path / "clone")
+    try:
+        done = run(book, root)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "installing the locked packages" in done.stdout
+        page = root / "_build/html/index.html"
+        assert page.as_uri() in done.stdout
+        assert page.exists()
+        start = time.monotonic()
+        again = run(book, root)
+        assert again.returncode == 0
+        assert "installing" not in again.stdout
+        assert time.monotonic() - start < 60
+        said = run("make notebooks", root)
+        assert said.returncode == 0, said.stderr
+        assert "executing" not in said.stdout
+        for name in ("chapters", "solutions", "exercises"):
+            for path in sorted((ROOT / name).rglob("*.ipynb")):
+                if ".ipynb_checkpoints" not in path.parts:
+                    copied = root / path.relative_to(ROOT)
+                    assert copied.read_bytes() == path.read_bytes()
+    finally:
+        shutil.rmtree(root / ".venv", ignore_errors=True)

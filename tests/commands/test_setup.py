@@ -1,0 +1,112 @@
+"""What `make` says when the machine is not as it should be."""
+
+import os
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+from tests.tree import ROOT, copy
+
+
+def setup(root, *arguments, code="", **more):
+    """Run tools/setup.py, after `code`, in `root`."""
+    script = root / "tools/setup.py"
+    program = (
+        f"import sys; sys.argv = [{str(script)!r}, *{list(arguments)!r}]\n"
+        f"{code}\n"
+        "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def root(tmp_path):
+    return copy(tmp_path)
+
+
+@pytest.mark.parametrize("version", [(3, 10, 4), (3, 14, 0), (2, 7, 18)])
+def test_another_python_is_refused_in_one_sentence(root, version):
+    done = setup(root, code=f"sys.version_info = {version}")
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("setup: Python 3.11 to 3.13 is needed, ")
+    assert f"is {version[0]}.{version[1]};" in line
+    assert not (root / ".venv").exists()
+
+
+NOWHERE = {
+    "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+    "PIP_EXTRA_INDEX_URL": "",
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_FIND_LINKS": "",
+    "PIP_NO_CACHE_DIR": "1",
+}
+
+
+def test_a_registry_out_of_reach_is_named_in_one_sentence(root):
+    done = setup(root, **NOWHERE)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("setup: the package registry cannot be reached")
+    assert not (root / ".venv/ready").exists()
+
+
+def test_an_environment_that_is_ready_is_left_alone(root):
+    module = runpy.run_path(str(root / "tools/setup.py"))
+    stamp = root / ".venv/ready"
+    stamp.parent.mkdir()
+    stamp.write_text(module["wanted"]())
+    done = setup(root, **NOWHERE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (root / "requirements.txt").write_text("no-such-package==1\n-e .\n")
+    assert "installing the locked packages" in setup(root, **NOWHERE).stdout
+
+
+def test_a_missing_browser_is_named_with_its_command(root):
+    hidden = "import os, shutil; shutil.which = lambda name: None"
+    done = setup(root, "--browser", code=hidden, CI="")
+    assert done.returncode == 0
+    assert "chromium is missing, so its tests are skipped" in done.stdout
+    assert "sudo apt-get install -y --no-install-recommends" in done.stdout
+    done = setup(root, "--browser", code=hidden, CI="true")
+    assert done.returncode == 1
+    assert "chromium is missing and could not be installed" in done.stderr
+
+
+def test_help_lists_every_command():
+    said = subprocess.run(
+        ["make", "help"], cwd=ROOT, capture_output=True, text=True
+    ).stdout
+    for target in (
+        "book",
+        "test",
+        "lab",
+        "reset",
+        "notebooks",
+        "preview",
+        "check",
+        "grade",
+    ):
+        assert f"make {target} " in said
+
+
+def test_the_lock_is_whole():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    assert lines[-1] == "-e ."
+    pinned = [line.split("#")[0].split(";")[0].strip() for line in lines[:-1]]
+    assert all("==" in line for line in pinned)
+    assert not any("://" in line for line in lines)
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for direct in project["dependencies"]:
+        name, version = direct.split("==")
+        assert f"{name.lower()}=={version}" in [p.lower() for p in pinned]

@@ -1,0 +1,124 @@
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from shardlab.grading import plain
+
+numbers = st.one_of(
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.none(),
+    st.text(max_size=20),
+    st.binary(max_size=20),
+)
+keys = st.one_of(st.integers(), st.text(max_size=5))
+values = st.recursive(
+    numbers,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_plain_values_come_back_as_they_were(value):
+    try:
+        text = plain.encode(value)
+    except ValueError as error:
+        if "deep" not in str(error):
+            raise
+        return
+    back = plain.decode(text)
+    assert back == value
+    assert type(back) is type(value)
+
+
+@given(
+    npst.arrays(
+        st.sampled_from(["i1", "u2", "i8", "f2", "f4", "f8", "c8", "?"]),
+        npst.array_shapes(min_dims=0, min_side=0, max_dims=3, max_side=3),
+    )
+)
+def test_arrays_come_back_bit_for_bit(array):
+    back = plain.decode(plain.encode(array))
+    assert back.dtype == array.dtype
+    assert back.shape == array.shape
+    assert back.tobytes() == array.tobytes()
+
+
+def test_bf16_comes_back_widened():
+    x = jnp.asarray([1.5, -2.25, 3e38], jnp.bfloat16)
+    back = plain.decode(plain.encode(x))
+    assert back.dtype == np.float32
+    np.testing.assert_array_equal(back, np.asarray(x, np.float32))
+
+
+def test_numpy_numbers_become_builtin_ones():
+    assert type(plain.decode(plain.encode(np.int64(3)))) is int
+    assert type(plain.decode(plain.encode(np.float32(3)))) is float
+    assert type(plain.decode(plain.encode(np.bool_(True)))) is np.ndarray
+
+
+class AlwaysEqual:
+    def __eq__(self, other):
+        return True
+
+
+@pytest.mark.parametrize(
+    "value", [AlwaysEqual(), object, len, {1, 2}, np.array([AlwaysEqual()])]
+)
+def test_objects_do_not_cross(value):
+    with pytest.raises(ValueError, match="graded"):
+        plain.encode(value)
+
+
+def test_nothing_is_nested_without_end():
+    value = []
+    value.append(value)
+    with pytest.raises(ValueError, match="nested more than 6 deep"):
+        plain.encode(value)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        {"pickle": "gASVBQ=="},
+        {"int": "1" * 401},
+        {"int": "1", "float": "0x1p0"},
+        {"array": ["<f4", [2], "AAAA"]},
+        {"array": ["<f4", [-1], ""]},
+        {"array": ["<f4", [1.0], "AAAAAA=="]},
+        {"array": ["O", [0], ""]},
+        {"array": ["V8", [0], ""]},
+        {"array": ["<f4", [10**12, 10**12], "AAAA"]},
+        {"array": ["<f4", [0] * 17, ""]},
+        {"array": "<f4"},
+        {"bytes": "not base64!"},
+        {"list": 3},
+        {"dict": [[1]]},
+        [1, 2],
+        7,
+    ],
+)
+def test_forged_text_is_refused(packed):
+    with pytest.raises(ValueError, match="."):
+        plain.decode(json.dumps(packed))
+
+
+def test_text_that_is_no_json_is_refused():
+    for text in ("", "{", "[" * 100_000):
+        with pytest.raises(ValueError, match="."):
+            plain.decode(text)
+
+
+def test_a_long_answer_is_refused(monkeypatch):
+    monkeypatch.setattr(plain, "MAX_CHARACTERS", 10)
+    with pytest.raises(ValueError, match="at most 10 characters long, got 12"):
+        plain.decode('"0123456789"')

@@ -1,0 +1,78 @@
+"""Headless Chromium without a network, and what a page must hold to."""
+
+import os
+import shutil
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+MAX_PAGE, MAX_SHARED = 1 << 20, 6 << 20
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE localhost",
+]
+
+
+def require_chromium():
+    """Skip, with the command that helps, where Chromium is missing."""
+    if CHROMIUM is None:
+        reason = "Chromium is missing; on Debian: apt-get install chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+def launch(playwright):
+    """A new browser that can reach nothing but this machine."""
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+def requests_of(page, url):
+    """Open `url` and list what it asks for outside its own files."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(url)
+    page.wait_for_load_state("networkidle")
+    return [u for u in asked if not u.startswith(("file:", "data:", "blob:"))]
+
+
+def unseen_mathematics(page):
+    """Formulas that were not drawn."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.math')]
+        .filter(e => !e.querySelector('mjx-container svg'))
+        .map(e => e.textContent)"""
+    )
+
+
+def broken_pictures(page):
+    """Pictures that did not load or that no words describe."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('article img')]
+        .filter(e => !e.naturalWidth || (e.alt || '').length < 20)
+        .map(e => e.src)"""
+    )
+
+
+def overflow(page):
+    """How many pixels the page is wider than its window."""
+    return page.evaluate(
+        "() => document.documentElement.scrollWidth - window.innerWidth"
+    )
+
+
+def page_bytes(path):
+    """The bytes of a page: its HTML and the pictures of its own."""
+    html = path.read_text(encoding="utf-8")
+    pictures = [
+        picture
+        for picture in (path.parents[1] / "_images").glob("*")
+        if picture.name in html
+    ]
+    return len(html.encode()) + sum(p.stat().st_size for p in pictures)
