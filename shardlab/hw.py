@@ -1,0 +1,419 @@
+"""Chips and their networks, in SI units, each figure with source and date.
+
+FLOPs are dense (no structured sparsity) and count a multiply-add as two. The
+figures are peaks as published; nobody reaches them, and the book says so where
+it matters. Two kinds of network:
+
+torus   a TPU has two links along each axis, one to either neighbour. `link_bw`
+        is what one link carries in one direction, so a chip sends
+        2 * link_bw along an axis that is a closed ring.
+switch  a GPU has one way into a switch that reaches every GPU of its node.
+        `link_bw` is all it sends, to whomever, so a ring through the switch
+        runs in one direction and a chip sends 1 * link_bw.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from shardlab.arguments import one_of, whole
+
+
+class Source(NamedTuple):
+    """Where a figure was read.
+
+    document  name of the document
+    date      ISO date of the document, to the month where no day is known; of
+              a page without a date, the day it was read
+    printed   the figure as it stands there, when the constant differs from it
+    """
+
+    document: str
+    date: str
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One accelerator, its memory and its ways out. None: not published.
+
+    name         as `chip` finds it, such as "v5p"
+    flops        bf16 FLOP/s; flops_int8, flops_fp8 and flops_fp4 likewise
+    hbm_bytes    bytes of memory
+    hbm_bw       bytes/s between memory and arithmetic
+    link_bw      bytes/s of one link in one direction (module docstring)
+    axes         axes of the torus; 0 for a switch
+    wrap_rule    a key of WRAP_RULES: which axes close into a ring
+    hop_latency  seconds that one hop takes however small the message
+    dcn_bw       bytes/s that one chip sends outside its pod or node
+    node_size    chips of one host (TPU) or of one switch (GPU)
+    pod          chips along each axis of the largest torus; () for a switch
+    sources      for each figure above its Source
+    """
+
+    name: str
+    flops: float
+    hbm_bytes: float
+    hbm_bw: float
+    link_bw: float
+    axes: int
+    wrap_rule: str
+    hop_latency: float
+    dcn_bw: float
+    node_size: int
+    pod: tuple[int, ...] = ()
+    flops_int8: float | None = None
+    flops_fp8: float | None = None
+    flops_fp4: float | None = None
+    sources: Mapping[str, Source] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+
+# The size of an axis decides whether its last chip is wired to its first.
+WRAP_RULES = MappingProxyType(
+    {
+        "axis of 16": lambda size: size == 16,
+        "multiple of 4": lambda size: size % 4 == 0,
+        "switch": lambda size: size > 1,
+    }
+)
+
+
+def _sources(default, **others):
+    """Sources of all figures: `default` where no other is named."""
+    figures = [f for f in Chip.__dataclass_fields__ if f not in _NOT_FIGURES]
+    return MappingProxyType({f: others.get(f, default) for f in figures})
+
+
+_NOT_FIGURES = ("name", "sources")
+
+_BOOK = Source("scaling-book part 2, TPU specs", "2025-02-04")
+_BOOK_LINKS = Source(
+    "scaling-book part 2, interconnect figures, revised", "2025-07-30"
+)
+_GPU_BOOK = Source("scaling-book part 12, GPU specs", "2025-08-18")
+_V6E_PAGE = Source("Cloud TPU documentation, TPU v6e", "2026-11-21")
+_A100_SHEET = Source("NVIDIA A100 80GB data sheet", "2021-06")
+_TPU_HOP = Source(
+    "scaling-book part 3, AllGather latency", "2025-02-04", "about 1 us"
+)
+_GPU_HOP = Source(
+    "order of magnitude assumed here; NVIDIA publishes none", "2026-11-21"
+)
+
+V4P = Chip(
+    name="v4p",
+    flops=2.75e14,
+    flops_int8=2.75e14,
+    hbm_bytes=32e9,
+    hbm_bw=1.2e12,
+    link_bw=4.5e10,
+    axes=3,
+    wrap_rule="multiple of 4",
+    hop_latency=1e-6,
+    dcn_bw=6.25e9,
+    node_size=4,
+    pod=(16, 16, 16),
+    sources=_sources(
+        _BOOK, hop_latency=_TPU_HOP, link_bw=_BOOK_LINKS, dcn_bw=_BOOK_LINKS
+    ),
+)
+
+V5E = Chip(
+    name="v5e",
+    flops=1.97e14,
+    flops_int8=3.94e14,
+    hbm_bytes=16e9,
+    hbm_bw=8.2e11,
+    link_bw=4.5e10,
+    axes=2,
+    wrap_rule="axis of 16",
+    hop_latency=1e-6,
+    dcn_bw=3.125e9,
+    node_size=8,
+    pod=(16, 16),
+    sources=_sources(
+        _BOOK,
+        hop_latency=_TPU_HOP,
+        link_bw=_BOOK_LINKS,
+        dcn_bw=_BOOK_LINKS,
+        hbm_bw=Source(
+            "Cloud TPU documentation, TPU v5e", "2026-11-21", "819 GB/s"
+        ),
+    ),
+)
+
+V5P = Chip(
+    name="v5p",
+    flops=4.59e14,
+    flops_int8=9.18e14,
+    hbm_bytes=96e9,
+    hbm_bw=2.8e12,
+    link_bw=9e10,
+    axes=3,
+    wrap_rule="multiple of 4",
+    hop_latency=1e-6,
+    dcn_bw=6.25e9,
+    node_size=4,
+    pod=(16, 20, 28),
+    sources=_sources(
+        _BOOK, hop_latency=_TPU_HOP, link_bw=_BOOK_LINKS, dcn_bw=_BOOK_LINKS
+    ),
+)
+
+V6E = Chip(
+    name="v6e",
+    flops=9.18e14,
+    flops_int8=1.836e15,
+    hbm_bytes=32e9,
+    hbm_bw=1.64e12,
+    link_bw=9e10,
+    axes=2,
+    wrap_rule="axis of 16",
+    hop_latency=1e-6,
+    dcn_bw=1.25e10,
+    node_size=8,
+    pod=(16, 16),
+    sources=_sources(
+        _BOOK,
+        hop_latency=_TPU_HOP,
+        link_bw=_BOOK_LINKS,
+        dcn_bw=_BOOK_LINKS,
+        flops=_V6E_PAGE,
+        flops_int8=_V6E_PAGE,
+        hbm_bw=_V6E_PAGE._replace(printed="1638 GB/s, earlier 1640"),
+    ),
+)
+
+A100 = Chip(
+    name="a100",
+    flops=3.12e14,
+    flops_int8=6.24e14,
+    hbm_bytes=80e9,
+    hbm_bw=2.039e12,
+    link_bw=3e11,
+    axes=0,
+    wrap_rule="switch",
+    hop_latency=1e-6,
+    dcn_bw=2.5e10,
+    node_size=8,
+    sources=_sources(
+        _A100_SHEET,
+        link_bw=_A100_SHEET._replace(printed="600 GB/s, both directions"),
+        hop_latency=_GPU_HOP,
+        dcn_bw=Source(
+            "NVIDIA DGX SuperPOD with DGX A100, RA-09950-001",
+            "2020-11-18",
+            "HDR 200 Gb/s per GPU",
+        ),
+    ),
+)
+
+# 3.4e12 is the book's figure, with which a 1 MiB load takes 308 ns; NVIDIA's
+# sheet prints 3.35 TB/s.
+H100 = Chip(
+    name="h100",
+    flops=9.9e14,
+    flops_int8=1.98e15,
+    flops_fp8=1.98e15,
+    hbm_bytes=80e9,
+    hbm_bw=3.4e12,
+    link_bw=4.5e11,
+    axes=0,
+    wrap_rule="switch",
+    hop_latency=1e-6,
+    dcn_bw=5e10,
+    node_size=8,
+    sources=_sources(
+        _GPU_BOOK,
+        flops_int8=_GPU_BOOK._replace(printed="2.0e15, twice bf16"),
+        flops_fp8=_GPU_BOOK._replace(printed="2.0e15, twice bf16"),
+        hop_latency=_GPU_HOP,
+        dcn_bw=_GPU_BOOK._replace(printed="NDR 400 Gb/s per GPU"),
+    ),
+)
+
+H200 = Chip(
+    name="h200",
+    flops=9.9e14,
+    flops_int8=1.98e15,
+    flops_fp8=1.98e15,
+    hbm_bytes=141e9,
+    hbm_bw=4.8e12,
+    link_bw=4.5e11,
+    axes=0,
+    wrap_rule="switch",
+    hop_latency=1e-6,
+    dcn_bw=5e10,
+    node_size=8,
+    sources=H100.sources,
+)
+
+# 180 GB is what a DGX B200 gives its user; the part itself carries 192 GB.
+B200 = Chip(
+    name="b200",
+    flops=2.25e15,
+    flops_int8=4.5e15,
+    flops_fp8=4.5e15,
+    flops_fp4=9e15,
+    hbm_bytes=180e9,
+    hbm_bw=8e12,
+    link_bw=9e11,
+    axes=0,
+    wrap_rule="switch",
+    hop_latency=1e-6,
+    dcn_bw=5e10,
+    node_size=8,
+    sources=_sources(
+        _GPU_BOOK,
+        hbm_bytes=Source(
+            "NVIDIA DGX B200 data sheet", "2024-03", "1,440 GB for 8 GPUs"
+        ),
+        hop_latency=_GPU_HOP,
+        dcn_bw=_GPU_BOOK._replace(printed="400 GB/s per node of 8"),
+    ),
+)
+
+CHIPS = MappingProxyType(
+    {c.name: c for c in (V4P, V5E, V5P, V6E, A100, H100, H200, B200)}
+)
+
+PRECISIONS = ("bf16", "int8", "fp8", "fp4")
+
+
+def chip(name):
+    """The chip of that name.
+
+    name     a key of CHIPS, such as "v5p" or "h100", in any case
+    returns  Chip
+    raises   ValueError that lists the names, if there is no such chip
+    source   scaling-book parts 2 and 12
+    """
+    try:
+        return CHIPS[name.lower() if isinstance(name, str) else name]
+    except (KeyError, TypeError):
+        names = ", ".join(CHIPS)
+        raise ValueError(f"chip must be one of {names}; got {name!r}") from None
+
+
+def known(chip):
+    """The argument `chip`, if it is a Chip.
+
+    chip     Chip
+    returns  Chip
+    raises   ValueError that says how to look one up by name, if it is not
+    source   scaling-book parts 2 and 12
+    """
+    if not isinstance(chip, Chip):
+        raise ValueError(
+            "chip must be a Chip, such as hw.V5P or "
+            f'hw.chip("v5p"), got {chip!r}'
+        )
+    return chip
+
+
+def flops_at(chip, precision="bf16"):
+    """Peak FLOP/s of a chip with operands of one precision.
+
+    chip       Chip
+    precision  "bf16", "int8", "fp8" or "fp4"
+    returns    FLOP/s
+    raises     ValueError that lists what the chip has, if it lacks this one
+    source     scaling-book parts 2 and 12
+    """
+    known(chip)
+    one_of("precision", precision, PRECISIONS)
+    at = {p: getattr(chip, f"flops_{p}") for p in PRECISIONS[1:]}
+    at = {"bf16": chip.flops} | {p: f for p, f in at.items() if f is not None}
+    if precision not in at:
+        raise ValueError(
+            f"precision of a {chip.name} must be one of {', '.join(at)}; "
+            f"no figure is published for {precision!r}"
+        )
+    return at[precision]
+
+
+def wraps(chip, size):
+    """Whether an axis of that many chips is a closed ring.
+
+    A v5e or v6e closes only a full axis of 16, a v4p or v5p every multiple of
+    4. On a switch GPUs can be visited in any order, so any two or more of a
+    node close into a ring, in one direction.
+
+    chip     Chip
+    size     chips along the axis
+    returns  True for a ring, False for a line
+    raises   ValueError if chip is no Chip or size no whole number above 0
+    source   scaling-book part 2, networking
+    """
+    return WRAP_RULES[known(chip).wrap_rule](whole("size", size))
+
+
+def ring_directions(chip):
+    """Directions in which one axis of a chip's network can be used at once.
+
+    chip     Chip
+    returns  2 on a torus; 1 on a switch, where link_bw is all that a chip sends
+    raises   ValueError if chip is no Chip
+    source   scaling-book parts 2 and 12
+    """
+    return 2 if known(chip).axes else 1
+
+
+def axis_bw(chip):
+    """W, the bytes/s that one chip sends along one axis that is a ring.
+
+    chip     Chip
+    returns  bytes/s: 2 * link_bw on a torus, link_bw on a switch
+    raises   ValueError if chip is no Chip
+    source   scaling-book part 3; part 12 for the switch
+    """
+    return ring_directions(chip) * chip.link_bw
+
+
+def alpha(chip, n_axes=1, precision="bf16"):
+    """FLOPs that a chip can do while it sends one byte: C / (n_axes W).
+
+    chip       Chip
+    n_axes     axes that carry the traffic; a switch counts as one
+    precision  "bf16", "int8", "fp8" or "fp4"
+    returns    FLOPs per byte, which for 2-byte operands is the number of
+               tokens per chip that hides a weight's journey
+    raises     ValueError if the chip lacks the precision or so many axes
+    source     scaling-book part 5, "data parallelism"
+    """
+    has = max(known(chip).axes, 1)
+    if whole("n_axes", n_axes) > has:
+        raise ValueError(
+            f"n_axes of a {chip.name} must be at most {has}, got {n_axes!r}"
+        )
+    return flops_at(chip, precision) / (n_axes * axis_bw(chip))
+
+
+def hbm_intensity(chip, precision="bf16"):
+    """FLOPs that a chip can do while its memory delivers one byte.
+
+    chip       Chip
+    precision  "bf16", "int8", "fp8" or "fp4"
+    returns    FLOPs per byte
+    raises     ValueError if the chip lacks the precision
+    source     scaling-book part 1, "arithmetic intensity"
+    """
+    return flops_at(chip, precision) / chip.hbm_bw
+
+
+def figures(chip):
+    """Every figure of a chip with its source, as rows of a table.
+
+    chip     Chip
+    returns  list of (name, value, document, date, printed)
+    raises   ValueError if chip is no Chip
+    source   scaling-book parts 2 and 12
+    """
+    return [
+        (name, value, *chip.sources[name])
+        for name in known(chip).sources
+        if (value := getattr(chip, name)) not in (None, ())
+    ]

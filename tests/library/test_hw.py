@@ -1,0 +1,216 @@
+"""Chips: the figures that the sources give, where they were read, the rules."""
+
+import re
+from dataclasses import fields
+from datetime import date
+
+import pytest
+
+from shardlab import hw
+
+ALL = list(hw.CHIPS.values())
+
+
+def by_name(chips):
+    return [pytest.param(chip, id=chip.name) for chip in chips]
+
+
+@pytest.mark.parametrize(
+    ("name", "C", "link_bw", "hbm_bw", "hbm_bytes"),
+    [
+        ("v4p", 2.75e14, 4.5e10, 1.2e12, 32e9),
+        ("v5e", 1.97e14, 4.5e10, 8.2e11, 16e9),
+        ("v5p", 4.59e14, 9e10, 2.8e12, 96e9),
+        ("v6e", 9.18e14, 9e10, 1.64e12, 32e9),
+        ("a100", 312e12, 300e9, 2.039e12, 80e9),
+        ("h100", 990e12, 450e9, 3.4e12, 80e9),
+        ("h200", 990e12, 450e9, 4.8e12, 141e9),
+        ("b200", 2250e12, 900e9, 8e12, 180e9),
+    ],
+)
+def test_figures_in_si_units(name, C, link_bw, hbm_bw, hbm_bytes):
+    chip = hw.chip(name)
+    assert (chip.flops, chip.link_bw) == (C, link_bw)
+    assert (chip.hbm_bw, chip.hbm_bytes) == (hbm_bw, hbm_bytes)
+
+
+@pytest.mark.parametrize(
+    ("chip", "precision", "expected"),
+    [
+        pytest.param(hw.V5P, "bf16", 2550, id="T1.14-v5p"),
+        pytest.param(hw.V5E, "bf16", 2189, id="T2.7-v5e"),
+        pytest.param(hw.V4P, "bf16", 3056, id="S10-v4p"),
+        pytest.param(hw.V5P, "int8", 5100, id="T3.8-v5p"),
+        pytest.param(hw.H100, "bf16", 2200, id="h100-node"),
+        pytest.param(hw.B200, "bf16", 2500, id="b200-node"),
+    ],
+)
+def test_alpha_is_flops_per_byte_sent(chip, precision, expected):
+    assert round(hw.alpha(chip, precision=precision)) == expected
+
+
+def test_alpha_of_three_axes_is_850():  # T1.14
+    assert round(hw.alpha(hw.V5P, n_axes=3), 9) == 850
+
+
+@pytest.mark.parametrize(
+    ("chip", "expected"),
+    [
+        pytest.param(hw.V5E, 240.2, id="ET-3-v5e"),
+        pytest.param(hw.V5P, 163.9, id="ET-3-v5p"),
+        pytest.param(hw.V4P, 229.2, id="ET-3-v4p"),
+    ],
+)
+def test_hbm_intensity(chip, expected):
+    assert round(hw.hbm_intensity(chip), 1) == expected
+
+
+def test_worked_numbers_of_single_chips():
+    assert round(2**20 / hw.H100.hbm_bw * 1e9) == 308  # N1
+    assert round(hw.A100.link_bw / hw.A100.dcn_bw) == 12  # C1.3, EC-1
+    assert round(hw.H100.link_bw / hw.H100.dcn_bw) == 9  # EC-1
+    assert 16 * 20 * 28 * hw.V5P.hbm_bytes == 8960 * 96e9  # ET-4
+    assert round(hw.V5P.flops / hw.V5P.dcn_bw) == 73_440  # N14
+    assert hw.V5P.dcn_bw * hw.V5P.node_size == 2.5e10  # T6.6
+
+
+@pytest.mark.parametrize("chip", by_name(ALL))
+def test_every_figure_has_a_source_and_a_date(chip):
+    figures = {f.name for f in fields(hw.Chip)} - {"name", "sources"}
+    assert set(chip.sources) == figures
+    for source in chip.sources.values():
+        assert source.document
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", source.date)
+        assert date.fromisoformat((source.date + "-01")[:10]) >= date(
+            2020, 1, 1
+        )
+
+
+@pytest.mark.parametrize("chip", by_name(ALL))
+def test_figures_lists_what_is_published_and_nothing_else(chip):
+    rows = {name: value for name, value, *_ in hw.figures(chip)}
+    assert None not in rows.values()
+    assert rows["flops"] == chip.flops
+    assert ("pod" in rows) == (chip.axes > 0)
+    assert ("flops_fp8" in rows) == (chip.flops_fp8 is not None)
+
+
+@pytest.mark.parametrize("chip", by_name(ALL))
+def test_chips_are_consistent_with_themselves(chip):
+    assert hw.CHIPS[chip.name] is chip
+    assert len(chip.pod) == chip.axes
+    assert chip.link_bw < chip.hbm_bw < chip.flops
+    assert chip.dcn_bw < chip.link_bw
+    assert all(hw.wraps(chip, size) for size in chip.pod)
+    assert hash(chip) == hash(hw.chip(chip.name))
+
+
+def test_a_torus_sends_both_ways_and_a_switch_once():
+    assert hw.axis_bw(hw.V5P) == 1.8e11
+    assert hw.axis_bw(hw.H100) == 4.5e11
+    assert [hw.ring_directions(c) for c in (hw.V5E, hw.A100)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("chip", "rings", "lines"),
+    [
+        pytest.param(hw.V5E, [16], [1, 2, 4, 8, 12, 32], id="v5e"),
+        pytest.param(hw.V6E, [16], [1, 4, 15, 32], id="v6e"),
+        pytest.param(hw.V4P, [4, 8, 12, 16], [1, 2, 3, 6], id="v4p"),
+        pytest.param(hw.V5P, [4, 20, 28, 32], [1, 2, 10, 18], id="v5p"),
+        pytest.param(hw.H100, [2, 3, 8], [1], id="h100"),
+    ],
+)
+def test_wraparound(chip, rings, lines):  # V-5
+    assert [hw.wraps(chip, size) for size in rings] == [True] * len(rings)
+    assert [hw.wraps(chip, size) for size in lines] == [False] * len(lines)
+
+
+def test_chip_by_name_in_any_case():
+    assert hw.chip("V5P") is hw.V5P
+    assert hw.chip("h100") is hw.H100
+
+
+@pytest.mark.parametrize(
+    "name", ["v5", "", "tpu-v5p", None, 5, ["v5p"], hw.V5P]
+)
+def test_unknown_chip_lists_the_names(name):
+    with pytest.raises(ValueError, match="chip must be one of v4p, v5e") as e:
+        hw.chip(name)
+    assert repr(name) in str(e.value)
+
+
+def test_flops_at_a_precision():
+    assert hw.flops_at(hw.V5P) == 4.59e14
+    assert hw.flops_at(hw.V5P, "int8") == 2 * hw.flops_at(hw.V5P)
+    assert hw.flops_at(hw.V4P, "int8") == hw.flops_at(hw.V4P)
+    assert hw.flops_at(hw.H100, "fp8") == 2 * hw.flops_at(hw.H100)
+    assert hw.flops_at(hw.B200, "fp4") == 4 * hw.flops_at(hw.B200)
+
+
+@pytest.mark.parametrize(
+    ("chip", "precision", "has"),
+    [
+        (hw.V5P, "fp8", "bf16, int8;"),
+        (hw.A100, "fp8", "bf16, int8;"),
+        (hw.H100, "fp4", "bf16, int8, fp8;"),
+    ],
+)
+def test_absent_precision_names_those_there_are(chip, precision, has):
+    with pytest.raises(ValueError, match=f"precision of a {chip.name}") as e:
+        hw.flops_at(chip, precision)
+    assert has in str(e.value)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "BF16", None, 8])
+def test_unknown_precision(precision):
+    with pytest.raises(ValueError, match="precision must be one of 'bf16'"):
+        hw.flops_at(hw.V5P, precision)
+
+
+@pytest.mark.parametrize(
+    ("chip", "n_axes"), [(hw.V5P, 4), (hw.V5E, 3), (hw.H100, 2)]
+)
+def test_no_more_axes_than_the_network_has(chip, n_axes):
+    with pytest.raises(ValueError, match=f"n_axes of a {chip.name} must be"):
+        hw.alpha(chip, n_axes)
+
+
+@pytest.mark.parametrize("n_axes", [0, -1, 1.5, "1"])
+def test_axes_are_counted_in_whole_numbers(n_axes):
+    with pytest.raises(ValueError, match="n_axes must be a whole number"):
+        hw.alpha(hw.V5P, n_axes)
+
+
+@pytest.mark.parametrize("size", [0, -4, 4.0, "16", None])
+def test_wraps_refuses_what_is_no_size(size):
+    with pytest.raises(ValueError, match="size must be a whole number"):
+        hw.wraps(hw.V5P, size)
+
+
+def test_a_readers_own_chip_needs_no_sources():
+    own = hw.Chip(
+        "mine", 1e14, 1e10, 1e12, 1e10, 1, "multiple of 4", 1e-6, 1e9, 1
+    )
+    assert hw.alpha(own) == 5000
+    assert hw.wraps(own, 4)
+    assert hw.figures(own) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        hw.flops_at,
+        hw.axis_bw,
+        hw.alpha,
+        hw.hbm_intensity,
+        hw.ring_directions,
+        hw.figures,
+        lambda chip: hw.wraps(chip, 4),
+    ],
+)
+@pytest.mark.parametrize("bad", ["v5p", None, 5])
+def test_a_name_is_not_a_chip(call, bad):
+    with pytest.raises(ValueError, match="chip must be a Chip") as error:
+        call(bad)
+    assert 'hw.chip("v5p")' in str(error.value)
