@@ -1,0 +1,758 @@
+"""Pipeline schedules as lists of events, and what can be counted on them.
+
+A model is cut into parts, each part lives on a stage (one device, or one
+group of devices), and a batch is cut into `m` microbatches. A schedule says
+what each stage does when: it is a list of events and nothing else. Builders
+make such lists; one check, which shares no rule with them, says whether a
+list could happen at all; makespan, bubble and microbatches in flight are
+counted on the events and never taken from a formula.
+
+Times are in any one unit. Ints and Fractions stay exact, floats are allowed.
+`backward` is always the whole backward pass of one microbatch on one stage.
+`weight` is the part of it that makes weight gradients; the rest makes the
+gradient of the stage's input, for which the stage before is waiting.
+"""
+
+from collections import deque
+from fractions import Fraction
+from itertools import accumulate, count, pairwise
+from numbers import Integral, Rational
+from typing import NamedTuple
+
+from shardlab.arguments import one_of, real, whole
+
+# What an event of each kind gets done: a whole backward is both its halves.
+PARTS = {
+    "forward": ("forward",),
+    "backward": ("input", "weight"),
+    "input": ("input",),
+    "weight": ("weight",),
+}
+
+
+class Event(NamedTuple):
+    """One piece of work: a stage is busy with it from `start` to `end`.
+
+    stage       the device, counted from 0
+    kind        "forward", "backward" (whole), "input" or "weight" (its two
+                halves); two of them joined by "&" run as one event
+    microbatch  its number, counted from 0; a pair where `kind` is a pair
+    start, end  when the work begins and ends, in any one unit of time
+    chunk       which of the stage's model parts; a pair where `kind` is one
+    source      chapter 11
+    """
+
+    stage: int
+    kind: str
+    microbatch: int | tuple[int, int]
+    start: int | Fraction | float
+    end: int | Fraction | float
+    chunk: int | tuple[int, int] = 0
+
+
+# ---- the way of a microbatch through the stages ----------------------------
+
+
+def routes(p, m, v=1):
+    """The way of each microbatch through the model: v times round the stages.
+
+    p        stages
+    m        microbatches
+    v        chunks a stage; it holds the model parts stage, stage + p, ...
+    returns  m ways; a way is its places (stage, chunk) in forward order
+    raises   ValueError unless p, m and v are whole numbers of at least 1
+    source   Megatron-LM paper (2021), section 2.2
+    """
+    p, m, v = whole("p", p), whole("m", m), whole("v", v)
+    return [tuple((s, c) for c in range(v) for s in range(p))] * m
+
+
+def two_way_routes(p, m):
+    """The ways of two equal streams, one from each end of the pipeline.
+
+    p        stages; each holds two model parts: chunk 0 for the stream that
+             enters at stage 0, chunk 1 for the one that enters at stage p - 1
+    m        microbatches; the first half of them enters at stage 0
+    returns  m ways; a way is its places (stage, chunk) in forward order
+    raises   ValueError unless p and m are whole, at least 1, and m is even
+    source   DeepSeek-V3 report, section 3.2.1
+    """
+    p, m = whole("p", p), whole("m", m)
+    if m % 2:
+        raise ValueError(f"m must be even, half for each direction, got {m}")
+    there = tuple((s, 0) for s in range(p))
+    back = tuple((s, 1) for s in reversed(range(p)))
+    return [there] * (m // 2) + [back] * (m // 2)
+
+
+# ---- from the order of the work to its times -------------------------------
+
+
+def play(orders, ways, lasts, hop=0):
+    """Run each stage's tasks in the order given, each as soon as it can be.
+
+    orders   one list a stage of its tasks (kind, microbatch, chunk)
+    ways     the way of each microbatch, from `routes` or `two_way_routes`
+    lasts    for each kind how long it takes: one time, or one a stage
+    hop      time that an array takes to travel to another stage
+    returns  list of Event, sorted by start, then stage
+    raises   ValueError if a task or a time is malformed, or if all stages
+             wait for each other
+    source   chapter 11
+    """
+    lasts = _durations(lasts, len(orders))
+    at, hop = _positions(ways), _time("hop", hop)
+    for stage, order in enumerate(orders):
+        for n, task in enumerate(order):
+            _refuse_malformed(f"orders[{stage}][{n}]", stage, task, at)
+            one_of(f"orders[{stage}][{n}], its kind,", task[0], lasts)
+    events = _run(orders, ways, lasts, hop)
+    return sorted(events, key=_by_start)
+
+
+def _run(orders, ways, lasts, hop):
+    arrived = {("forward", i, *way[0]): 0 for i, way in enumerate(ways)}
+    queues, clock = [deque(order) for order in orders], [0] * len(orders)
+    neighbours = _neighbours(ways)
+    while any(queues):
+        waiting = sum(map(len, queues))
+        for stage, queue in enumerate(queues):
+            while queue and _ready(stage, queue[0], arrived) is not None:
+                start = max(clock[stage], _ready(stage, queue[0], arrived))
+                kind, microbatch, chunk = queue.popleft()
+                clock[stage] = end = _tidy(start + lasts[kind][stage])
+                event = Event(stage, kind, microbatch, start, end, chunk)
+                arrived.update(_sent(event, neighbours, hop))
+                yield event
+        if sum(map(len, queues)) == waiting:
+            raise ValueError(_stuck(queues))
+
+
+_WAITS_FOR = {
+    "forward": "forward",
+    "backward": "gradient",
+    "input": "gradient",
+    "weight": "weight",
+}
+
+
+def _ready(stage, task, arrived):
+    times = [
+        arrived.get((_WAITS_FOR[kind], i, stage, c))
+        for kind, i, c in _tasks(*task)
+    ]
+    return None if None in times else max(times)
+
+
+def _sent(event, neighbours, hop):
+    for kind, i, chunk in _tasks(*_task(event)):
+        here, (after, before) = (event.stage, chunk), neighbours[i]
+        if kind == "input":
+            yield ("weight", i, *here), event.end
+        if kind == "forward" and here not in after:
+            yield ("gradient", i, *here), event.end
+        elif kind == "forward":
+            yield ("forward", i, *after[here]), _lands(event, after[here], hop)
+        elif kind != "weight" and here in before:
+            place = before[here]
+            yield ("gradient", i, *place), _lands(event, place, hop)
+
+
+def _lands(event, place, hop):
+    return event.end if place[0] == event.stage else event.end + hop
+
+
+def _neighbours(ways):
+    steps = {
+        way: (dict(pairwise(way)), dict(pairwise(way[::-1])))
+        for way in set(ways)
+    }
+    return [steps[way] for way in ways]
+
+
+def _stuck(queues):
+    waits = ", ".join(
+        f"stage {stage} for its {queue[0][0]} of microbatch {queue[0][1]}"
+        for stage, queue in enumerate(queues)
+        if queue
+    )
+    return f"orders must not make the stages wait for each other: {waits}"
+
+
+# ---- builders --------------------------------------------------------------
+
+
+def naive(p, m=1, forward=1, backward=1, hop=0):
+    """One microbatch at a time, there and back; all stages but one wait.
+
+    p, m      stages, microbatches
+    forward   time of one microbatch's forward on a stage: one, or one a stage
+    backward  time of its whole backward, given in the same way
+    hop       time that an array takes to travel to the next stage
+    returns   list of Event, on the ways `routes(p, m)`
+    raises    ValueError unless p, m >= 1 are whole and times are above 0
+    source    chapter 11
+    """
+    p, m = whole("p", p), whole("m", m)
+    order = [(kind, i, 0) for i in range(m) for kind in ("forward", "backward")]
+    lasts = {"forward": forward, "backward": backward}
+    return play([order] * p, routes(p, m), lasts, hop)
+
+
+def gpipe(p, m, forward=1, backward=1, hop=0):
+    """All forwards, then all backwards, the last microbatch first.
+
+    p, m      stages, microbatches
+    forward   time of one microbatch's forward on a stage: one, or one a stage
+    backward  time of its whole backward, given in the same way
+    hop       time that an array takes to travel to the next stage
+    returns   list of Event, on the ways `routes(p, m)`
+    raises    ValueError unless p, m >= 1 are whole and times are above 0
+    source    GPipe paper, figure 2
+    """
+    p, m = whole("p", p), whole("m", m)
+    order = [("forward", i, 0) for i in range(m)]
+    order += [("backward", i, 0) for i in reversed(range(m))]
+    lasts = {"forward": forward, "backward": backward}
+    return play([order] * p, routes(p, m), lasts, hop)
+
+
+def one_f_one_b(p, m, forward=1, backward=1, hop=0):
+    """Stage s runs p - s forwards ahead, then a backward for every forward.
+
+    p, m      stages, microbatches
+    forward   time of one microbatch's forward on a stage: one, or one a stage
+    backward  time of its whole backward, given in the same way
+    hop       time that an array takes to travel to the next stage
+    returns   list of Event, on the ways `routes(p, m)`
+    raises    ValueError unless p, m >= 1 are whole and times are above 0
+    source    PipeDream paper, section 3.2; Megatron-LM paper (2021), figure 4
+    """
+    p, m = whole("p", p), whole("m", m)
+    forwards = [("forward", i, 0) for i in range(m)]
+    backwards = [("backward", i, 0) for i in range(m)]
+    orders = [_one_for_one(forwards, backwards, p - s) for s in range(p)]
+    lasts = {"forward": forward, "backward": backward}
+    return play(orders, routes(p, m), lasts, hop)
+
+
+def _one_for_one(forwards, backwards, ahead):
+    order = list(forwards[:ahead])
+    for n, backward in enumerate(backwards):
+        order += [backward, *forwards[ahead + n : ahead + n + 1]]
+    return order
+
+
+def interleaved(p, m, v, forward=1, backward=1, hop=0):
+    """1F1B with v chunks a stage, p microbatches through one, then the next.
+
+    p, m, v   stages, microbatches (a multiple of p), chunks a stage
+    forward   time for all chunks of a stage together: one, or one a stage
+    backward  time of their whole backward, given in the same way
+    hop       time that an array takes to travel to the next stage
+    returns   list of Event, on the ways `routes(p, m, v)`
+    raises    ValueError unless p, m, v >= 1 are whole, p divides m, times > 0
+    source    Megatron-LM paper (2021), section 2.2; v = 1 is `one_f_one_b`
+    """
+    p, m, v = whole("p", p), whole("m", m), whole("v", v)
+    if m % p:
+        raise ValueError(f"m must be a multiple of p = {p}, got {m}")
+    orders = [_interleaved_order(s, p, m, v) for s in range(p)]
+    times = {"forward": forward, "backward": backward}
+    lasts = {k: _shares(t, v) for k, t in _durations(times, p).items()}
+    return play(orders, routes(p, m, v), lasts, hop)
+
+
+def _interleaved_order(s, p, m, v):
+    turns = [
+        (i, c)
+        for first in range(0, m, p)
+        for c in range(v)
+        for i in range(first, first + p)
+    ]
+    forwards = [("forward", i, c) for i, c in turns]
+    backwards = [("backward", i, v - 1 - c) for i, c in turns]
+    # Twice as far ahead as 1F1B: chunks are short, and a gradient is still on
+    # its way back when the next forward could run.
+    ahead = p - s if v == 1 else (v - 1) * p + 2 * (p - s) - 1
+    return _one_for_one(forwards, backwards, ahead)
+
+
+def zero_bubble(p, m, forward=1, backward=1, weight=None, hop=0):
+    """1F1B with the backward split: stage s puts off weight gradients by s.
+
+    p, m      stages, microbatches
+    forward   time of one microbatch's forward on a stage: one, or one a stage
+    backward  time of its whole backward, given in the same way
+    weight    the part of `backward` that can wait; half of it unless given
+    hop       time that an array takes to travel to the next stage
+    returns   list of Event, on the ways `routes(p, m)`
+    raises    ValueError as `gpipe`, and unless 0 < weight < backward
+    source    Zero Bubble paper, schedule ZB-H1: a fixed order, no search
+    """
+    p, m = whole("p", p), whole("m", m)
+    orders = [_zero_bubble_order(s, p, m) for s in range(p)]
+    lasts = _split(p, forward, backward, weight)
+    return play(orders, routes(p, m), lasts, hop)
+
+
+def _zero_bubble_order(s, p, m):
+    forwards = [("forward", i, 0) for i in range(m)]
+    order = forwards[: p - s]
+    for i in range(m):
+        order.append(("input", i, 0))
+        order += [("weight", i - s, 0)] if i >= s else []
+        order += forwards[i + p - s : i + p - s + 1]
+    return order + [("weight", i, 0) for i in range(max(0, m - s), m)]
+
+
+def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
+    """Two streams, one from each end; a forward and a backward run as one.
+
+    p, m      stages (even), microbatches of both streams (even, m >= 2p)
+    forward   time of one microbatch's forward on a stage: one, or one a stage
+    backward  time of its whole backward, and `weight` the part that can wait
+    both      time of a forward and a backward as one event; their sum unless
+              given; hop is the time that an array takes to the next stage
+    returns   list of Event, on the ways `two_way_routes(p, m)`
+    raises    ValueError unless p, m and the times are as said here
+    source    DeepSeek-V3 report, section 3.2.1 and figure 5
+    """
+    p, m, ways = whole("p", p), whole("m", m), two_way_routes(p, m)
+    _refuse_odd_or_few(p, m)
+    lasts = _split(p, forward, backward, weight)
+    pairs = zip(lasts["forward"], lasts["backward"], strict=True)
+    lasts["forward&backward"] = (
+        [f + b for f, b in pairs] if both is None else both
+    )
+    orders = [_dualpipe_order(s, p, m) for s in range(p)]
+    return play(orders, ways, lasts, hop)
+
+
+def _refuse_odd_or_few(p, m):
+    if p % 2:
+        raise ValueError(f"p must be even, stages are paired, got {p}")
+    if m < 2 * p:
+        raise ValueError(f"m must be at least 2p = {2 * p}, got {m}")
+
+
+def _dualpipe_order(s, p, m):
+    outer = min(s, p - 1 - s)  # stages between this one and the nearer end
+    inner = p // 2 - 1 - outer  # stages between this one and the middle
+    near, far = (0, 1) if s < p // 2 else (1, 0)  # streams, by where they enter
+    here, there = ("forward", near), ("forward", far)
+    swap = [
+        ("forward&backward", (near, far)),
+        ("forward&backward", (far, near)),
+    ]
+    steady = swap * (m // 2 - p + outer + 1)
+    if inner == 0:
+        steady[:1] = [here, ("backward", far)]
+    work = [here] * (2 * inner) + [here, there] * (outer + 1)
+    work += [("input", far), ("weight", None), there] * inner + steady
+    work += [("backward", far), swap[1]] * inner
+    ends = [far, near] * (outer + 1)
+    work += [("backward", c) for c in ends[: outer + 1]]
+    work += [("input", c) for c in ends[outer + 1 :]]
+    work += [("weight", None), ("input", near)] * inner
+    return list(_numbered(work + [("weight", None)] * (outer + 1), m))
+
+
+def _numbered(work, m):
+    """Give each (kind, chunk) the next microbatch of its stream."""
+    numbers = {
+        (way, c): count(c * m // 2)
+        for way in ("forward", "backward")
+        for c in (0, 1)
+    }
+    put_off = deque()
+    for kind, chunk in work:
+        if kind == "weight":
+            yield "weight", *put_off.popleft()
+        elif kind == "forward&backward":
+            ways = zip(kind.split("&"), chunk, strict=True)
+            yield kind, tuple(next(numbers[way]) for way in ways), chunk
+        elif kind == "input":
+            put_off.append((next(numbers["backward", chunk]), chunk))
+            yield "input", *put_off[-1]
+        else:
+            yield kind, next(numbers[kind, chunk]), chunk
+
+
+def _split(p, forward, backward, weight):
+    if weight is None:
+        weight = _shares(_per_stage("backward", backward, p), 2)
+    lasts = {"forward": forward, "backward": backward, "weight": weight}
+    lasts = _durations(lasts, p)
+    pairs = zip(lasts["backward"], lasts["weight"], strict=True)
+    lasts["input"] = [both - part for both, part in pairs]
+    if min(lasts["input"]) <= 0:
+        raise ValueError(
+            f"weight must be less than backward = {backward!r}, got {weight!r}"
+        )
+    return lasts
+
+
+# ---- one check, for every schedule -----------------------------------------
+
+
+def check(events, ways, hop=0, lasts=None):
+    """The events in order, if all of this can happen and no work is missing.
+
+    events   tuples (stage, kind, microbatch, start, end) or (..., chunk)
+    ways     the way of each microbatch, from `routes` or `two_way_routes`
+    hop      time that an array takes to travel to another stage
+    lasts    if given, how long each kind takes: one time, or one a stage
+    returns  list of Event, sorted by start, then stage
+    raises   ValueError that names the first event that cannot be, and why;
+             times are compared exactly, so use ints or Fractions by hand
+    source   chapter 11
+    """
+    at, hop = _positions(ways), _time("hop", hop)
+    if lasts is not None:
+        lasts = _durations(lasts, 1 + max(s for way in ways for s, _ in way))
+    events = [_formed(f"events[{n}]", e, at) for n, e in enumerate(events)]
+    events.sort(key=_by_start)
+    for fault in _faults(events, ways, at, hop, lasts):
+        raise ValueError(f"events must be a schedule that can happen: {fault}")
+    return events
+
+
+def _faults(events, ways, at, hop, lasts):
+    done, latest = {}, {}
+    for event in reversed(events):
+        done.update(dict.fromkeys(_work(event), event))
+    for event in events:
+        yield from _busy_fault(event, latest.get(event.stage))
+        yield from _length_fault(event, lasts)
+        for work in _work(event):
+            if done[work] is not event:
+                yield f"{_says(event)} repeats {_says(done[work])}"
+            for need in _needs(*work, ways, at):
+                yield from _early_fault(event, work, need, done.get(need), hop)
+        latest[event.stage] = event
+    for work in _all_work(ways):
+        if work not in done:
+            yield f"no event does the {_says_work(*work)}"
+
+
+def _busy_fault(event, before):
+    if before is not None and event.start < before.end:
+        yield f"{_says(event)} finds its stage busy with {_says(before)}"
+
+
+def _length_fault(event, lasts):
+    if lasts is None:
+        return
+    one_of("kind, to have a time in lasts,", event.kind, lasts)
+    time = lasts[event.kind][event.stage]
+    if event.start + time != event.end:
+        yield f"{_says(event)} must take {time}"
+
+
+def _early_fault(event, work, need, source, hop):
+    if source is None:
+        yield f"{_says(event)} needs the {_says_work(*need)}, done by no event"
+    elif source is event and work[0] == "weight":
+        return  # a whole backward does its input half before its weight half
+    else:
+        travel = hop if source.stage != event.stage else 0
+        if event.start < source.end + travel:
+            late = f" and {travel} to travel" if travel else ""
+            yield f"{_says(event)} is too early: it needs {_says(source)}{late}"
+
+
+def _needs(part, i, place, ways, at):
+    j = at[i][place]
+    if part == "weight":
+        return [("input", i, place)]
+    if part == "forward":
+        return [("forward", i, ways[i][j - 1])] if j else []
+    after = ways[i][j + 1 : j + 2]
+    return [("forward", i, place), *(("input", i, there) for there in after)]
+
+
+def _work(event):
+    return [
+        (part, i, (event.stage, chunk))
+        for kind, i, chunk in _tasks(*_task(event))
+        for part in PARTS[kind]
+    ]
+
+
+def _all_work(ways):
+    for i, way in enumerate(ways):
+        for place in way:
+            for part in ("forward", "input", "weight"):
+                yield part, i, place
+
+
+def _positions(ways):
+    if not ways:
+        raise ValueError("ways must hold a way for each microbatch, got none")
+    at = {way: {place: j for j, place in enumerate(way)} for way in set(ways)}
+    return [at[way] for way in ways]
+
+
+def _formed(name, event, at):
+    fields = tuple(event) if isinstance(event, (tuple, list)) else ()
+    if len(fields) not in (5, 6):
+        raise ValueError(
+            f"{name} must be (stage, kind, microbatch, start, end) or have a "
+            f"chunk after these, got {event!r}"
+        )
+    event = Event(*fields)
+    _refuse_malformed(name, event.stage, _task(event), at)
+    start = _time(f"{name}, its start,", event.start)
+    end = _time(f"{name}, its end,", event.end)
+    if end <= start:
+        raise ValueError(f"{name} must end after it starts, got {_says(event)}")
+    return event._replace(start=start, end=end)
+
+
+def _refuse_malformed(name, stage, task, at):
+    try:
+        tasks = _tasks(*task)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold a kind, a microbatch and a chunk, or a pair of "
+            f"each, got {task!r}"
+        ) from None
+    whole(f"{name}, its stage,", stage, least=0)
+    for kind, i, c in tasks:
+        one_of(f"{name}, its kind,", kind, PARTS)
+        whole(f"{name}, its microbatch,", i, least=0)
+        whole(f"{name}, its chunk,", c, least=0)
+        if i >= len(at) or (stage, c) not in at[i]:
+            raise ValueError(
+                f"{name} must be on the way of its microbatch, got microbatch "
+                f"{i} on stage {stage}, chunk {c}"
+            )
+    _refuse_same_work(name, tasks)
+
+
+def _refuse_same_work(name, tasks):
+    work = [(part, i, c) for kind, i, c in tasks for part in PARTS[kind]]
+    if len(set(work)) < len(work):
+        raise ValueError(f"{name} must not do one thing twice, got {tasks!r}")
+
+
+# ---- what events say -------------------------------------------------------
+
+
+def _by_start(event):
+    return event.start, event.stage
+
+
+def _task(event):
+    return event.kind, event.microbatch, event.chunk
+
+
+def _tasks(kind, microbatch, chunk):
+    if "&" not in kind:
+        return [(kind, microbatch, chunk)]
+    return list(zip(kind.split("&"), microbatch, chunk, strict=True))
+
+
+def _says(event):
+    what = " and ".join(
+        _says_work(kind, i, (event.stage, c))
+        for kind, i, c in _tasks(*_task(event))
+    )
+    return f"the {what} (from {event.start} to {event.end})"
+
+
+def _says_work(part, i, place):
+    chunk = f", chunk {place[1]}" if place[1] else ""
+    gradient = " gradient" if part in ("input", "weight") else ""
+    return f"{part}{gradient} of microbatch {i} on stage {place[0]}{chunk}"
+
+
+# ---- times -----------------------------------------------------------------
+
+
+def _time(name, value, least=0, above=None):
+    real(name, value, least, above)
+    if isinstance(value, Integral):
+        return int(value)
+    return _tidy(value) if isinstance(value, Fraction) else float(value)
+
+
+def _tidy(time):
+    """An int for a Fraction that is whole, so that events read well."""
+    return int(time) if isinstance(time, Rational) and time % 1 == 0 else time
+
+
+def _durations(lasts, p):
+    return {kind: _per_stage(kind, time, p) for kind, time in lasts.items()}
+
+
+def _per_stage(name, time, p):
+    if not isinstance(time, (list, tuple)):
+        return [_time(name, time, above=0)] * p
+    if len(time) != p:
+        raise ValueError(
+            f"{name} must be one time or {p} of them, got {time!r}"
+        )
+    return [_time(f"{name}[{s}]", t, above=0) for s, t in enumerate(time)]
+
+
+def _shares(times, n):
+    return [_tidy(_ratio(time, n)) for time in times]
+
+
+# ---- counted on the events -------------------------------------------------
+
+
+def makespan(events):
+    """Time from the first start to the last end.
+
+    events   list of Event of a legal schedule, not empty
+    returns  time, in the unit of the events
+    raises   ValueError if there is no event
+    source   chapter 11
+    """
+    events = _some(events)
+    return _tidy(max(e.end for e in events) - min(e.start for e in events))
+
+
+def busy(events):
+    """Time each stage works; the rest of the makespan it waits.
+
+    events   list of Event of a legal schedule, not empty
+    returns  list with one time a stage, in the unit of the events
+    raises   ValueError if there is no event
+    source   chapter 11
+    """
+    events = _some(events)
+    times = [0] * (1 + max(e.stage for e in events))
+    for e in events:
+        times[e.stage] += e.end - e.start
+    return [_tidy(time) for time in times]
+
+
+def idle(events):
+    """Time each stage waits between the first start and the last end.
+
+    events   list of Event of a legal schedule, not empty
+    returns  list with one time a stage, in the unit of the events
+    raises   ValueError if there is no event
+    source   chapter 11
+    """
+    events = _some(events)
+    total = makespan(events)
+    return [_tidy(total - time) for time in busy(events)]
+
+
+def bubble(events):
+    """Time waited for each unit of time worked, over all stages.
+
+    events   list of Event of a legal schedule, not empty
+    returns  ratio: idle / useful; a Fraction where all times are exact
+    raises   ValueError if there is no event
+    source   CS336 (2025), lecture 7
+    """
+    events = _some(events)
+    return _ratio(sum(idle(events)), sum(busy(events)))
+
+
+def utilisation(events):
+    """Part of the time that the stages work, 1 / (1 + bubble).
+
+    events   list of Event of a legal schedule, not empty
+    returns  ratio, at most 1; a Fraction where all times are exact
+    raises   ValueError if there is no event
+    source   CS336 (2025), lecture 7
+    """
+    worked = busy(events)
+    return _ratio(sum(worked), len(worked) * makespan(events))
+
+
+def in_flight(events):
+    """Most microbatches that each stage holds at one time.
+
+    A stage holds a microbatch from the start of its forward there to the end
+    of the last half of its backward there. What ends and what starts at one
+    instant does not meet. Each chunk of a stage counts for itself.
+
+    events   list of Event of a legal schedule, not empty
+    returns  list with one count a stage
+    raises   ValueError if there is no event
+    source   chapter 11
+    """
+    events = _some(events)
+    changes = [[] for _ in range(1 + max(e.stage for e in events))]
+    for (stage, *_), (start, end) in _held(events).items():
+        changes[stage] += [(start, 1), (end, -1)]
+    return [
+        max(accumulate(n for _, n in sorted(c)), default=0) for c in changes
+    ]
+
+
+def _held(events):
+    held = {}
+    for e in events:
+        for _, i, chunk in _tasks(*_task(e)):
+            start, end = held.get((e.stage, i, chunk), (e.start, e.end))
+            span = min(start, e.start), max(end, e.end)
+            held[e.stage, i, chunk] = span
+    return held
+
+
+def lower_bound(events, ways, hop=0):
+    """A time that no schedule of the same events can beat.
+
+    The longest chain of events that wait for each other; or all work of one
+    stage, after the shortest chain to it and before the shortest from it.
+
+    events   list of Event of a legal schedule
+    ways     the way of each microbatch, from `routes` or `two_way_routes`
+    hop      time that an array takes to travel to another stage
+    returns  time, in the unit of the events
+    raises   ValueError if the schedule is not legal or empty
+    source   chapter 11
+    """
+    events = _some(check(events, ways, hop))
+    time = [e.end - e.start for e in events]
+    head, tail = _chains(time, _links(events, ways, _time("hop", hop)))
+    bounds = [sum(parts) for parts in zip(head, time, tail, strict=True)]
+    for stage in {e.stage for e in events}:
+        here = [n for n, e in enumerate(events) if e.stage == stage]
+        first, last = (min(chain[n] for n in here) for chain in (head, tail))
+        bounds.append(first + sum(time[n] for n in here) + last)
+    return _tidy(max(bounds))
+
+
+def _links(events, ways, hop):
+    at = _positions(ways)
+    number = {work: n for n, e in enumerate(events) for work in _work(e)}
+    for n, event in enumerate(events):
+        for work in _work(event):
+            for need in _needs(*work, ways, at):
+                before = number[need]
+                travels = events[before].stage != event.stage
+                if before != n:
+                    yield before, n, hop if travels else 0
+
+
+def _chains(time, links):
+    links = list(links)
+    head, tail = [0] * len(time), [0] * len(time)
+    for a, b, travel in links:
+        head[b] = max(head[b], head[a] + time[a] + travel)
+    for a, b, travel in reversed(links):
+        tail[a] = max(tail[a], travel + time[b] + tail[b])
+    return head, tail
+
+
+def _some(events):
+    events = [Event(*event) for event in events]
+    if not events:
+        raise ValueError("events must hold at least one event, got none")
+    return events
+
+
+def _ratio(part, total):
+    if isinstance(part, Rational) and isinstance(total, Rational):
+        return Fraction(part, total)
+    return part / total
