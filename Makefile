@@ -51,6 +51,9 @@ grade: setup  ## grade SUBMISSIONS=folder (see book/instructors.md)
 	@$(PY) -m shardlab.grading "$(SUBMISSIONS)" \
 		$(if $(NO_SANDBOX),--no-sandbox)
 
+bench: setup  ## measure the instruments, to the screen and work/bench.json
+	@$(PY) -m bench --json work/bench.json
+
 lock: setup  ## compile requirements.txt from pyproject.toml
 	@$(PY) tools/setup.py --lock
 

@@ -1,13 +1,9 @@
 """Time and memory of building, checking and reading pipeline schedules."""
 
-import statistics
-import time
-import tracemalloc
 from functools import partial
 
+from bench.measuring import measured
 from shardlab import pipeline
-
-RUNS = 5
 
 
 def rows():
@@ -47,23 +43,3 @@ def large():
     for name, work in cases.items():
         name = f"pipeline: one_f_one_b, p=64 m=512, {name}"
         yield measured(name, work, f"{len(events):,} events")
-
-
-def measured(name, work, note):
-    """One row: the median of RUNS runs, then one more run under tracemalloc."""
-    seconds = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return {
-        "name": name,
-        "seconds_median": statistics.median(seconds),
-        "runs": RUNS,
-        "peak_bytes": peak,
-        "note": note,
-    }

@@ -1,14 +1,11 @@
 """Time and memory of moving chunks hop by hop, and how both grow."""
 
 import math
-import statistics
-import time
-import tracemalloc
 from functools import partial
 
+from bench.measuring import measured
 from shardlab import ring
 
-RUNS = 3
 LINK_BW = 9e10  # bytes/s; the time of the simulation does not depend on it
 
 POD = (16, 20, 28)
@@ -57,23 +54,3 @@ def plain(name, N):
     move = partial(getattr(ring, name), 2 * N * N, N)
     hops = sum(map(len, move()))
     return measured(f"ring: {name} N={N}", move, f"{hops:,} hops")
-
-
-def measured(name, work, note):
-    """One row: the median of RUNS runs, then one more run under tracemalloc."""
-    seconds = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return {
-        "name": name,
-        "seconds_median": statistics.median(seconds),
-        "runs": RUNS,
-        "peak_bytes": peak,
-        "note": note,
-    }

@@ -9,8 +9,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
+# What .gitignore names, for a tree that came as an archive.
+MADE = {".venv", "_build", "work", "__pycache__", ".pytest_cache", ".git"}
+
+
 def files():
     """The project's files: tracked, or new and not ignored."""
+    if not (ROOT / ".git").exists():
+        paths = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*"))]
+        return [
+            str(path)
+            for path in paths
+            if (ROOT / path).is_file()
+            and not MADE & set(path.parts)
+            and not any(".egg-info" in part for part in path.parts)
+        ]
     listing = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
     said = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True)
     names = said.stdout.decode().split("\0")

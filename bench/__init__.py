@@ -1,0 +1,1 @@
+"""What `make bench` measures: time and memory, on one machine, dated."""
