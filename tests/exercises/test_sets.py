@@ -9,6 +9,7 @@ from nbclient import NotebookClient
 
 from shardlab.grading import kit
 from tests.tree import ROOT
+from tools import checks
 
 STEMS = sorted(p.stem for p in (ROOT / "book/exercises").glob("*.md"))
 MARKERS = [
@@ -94,6 +95,11 @@ def test_questions_have_a_budget_a_hint_and_few_words(stem):
         assert "<details><summary>Hint</summary>" in text
         body = text.split("<details>")[0].split("\n", 1)[1]
         assert len(body.split()) <= 120, text.splitlines()[0]
+
+
+def test_the_published_table_is_the_counted_one(tables):
+    written = (ROOT / "book/checks.md").read_text(encoding="utf-8")
+    assert written == checks.page(STEMS, {stem: tables(stem) for stem in STEMS})
 
 
 def near_misses(text):
