@@ -77,6 +77,8 @@ def mesh(device_mesh, title=None, ax=None):
     """Draw a mesh of one or two axes: one box for each device, numbered.
 
     device_mesh  jax.sharding.Mesh; the first axis runs down, the second across
+    title        above the picture; None for none
+    ax           the axes to draw on; None for a new figure
     returns      the axes drawn on
     raises       ValueError for a mesh of more than two axes
     """
@@ -123,6 +125,8 @@ def shards(x, title=None, ax=None):
 
     x        a matrix sharded over a mesh of one or two axes. What is drawn
              comes from its `addressable_shards`, not from its sharding.
+    title    above the picture; None for none
+    ax       the axes to draw on; None for a new figure
     returns  the axes drawn on. Every box is a device, its outline the whole
              matrix; the filled part is what the device holds, and its number
              counts the blocks from the top left, row by row.

@@ -76,6 +76,8 @@ def take(found, config):
 def grade(found, config):
     """Let nbgrader register, grade and comment on every submission.
 
+    found    as `collect` returns it
+    config   as `course.config` returns it
     returns  list of failures, each a sentence; the others are graded
     """
     with warnings.catch_warnings():
@@ -105,6 +107,9 @@ def grade(found, config):
 def write_scores(found, config, target):
     """Write the points of every check to a CSV file.
 
+    found    the submissions that were graded, as `collect` returns them
+    config   as `course.config` returns it
+    target   the path of the file
     returns  list of dicts, one a submission: student, assignment, score,
              max_score, and the points of each check by its name
     """

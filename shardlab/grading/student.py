@@ -72,6 +72,7 @@ def value(name):
 def call(name, *arguments):
     """What the student's function `name` returns, as plain data.
 
+    name       the student's function
     arguments  plain data; tuples arrive as lists
     raises     NotAnswered, WrongAnswer, ValueError, or what the function raises
     """
@@ -81,6 +82,7 @@ def call(name, *arguments):
 def blocks(name, *arguments):
     """What each device holds of the array that a function returns.
 
+    name       the student's function
     arguments  plain data
     returns    dict: device number -> numpy array, the device's block
     raises     as `call`

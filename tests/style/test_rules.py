@@ -124,6 +124,7 @@ def test_missing_docstrings_are_seen(tmp_path):
     path.write_text(
         "def f(x):\n    return x\n\n\n"
         'def g(B, D):\n    """Multiply.\n\n    B  tokens\n    """\n\n\n'
+        'def h(B):\n    """Add.\n\n    as in `g`\n    """\n\n\n'
         'class C:\n    """Said."""\n\n\ndef _h():\n    pass\n'
     )
     assert style.undocumented(path) == [
