@@ -1,0 +1,56 @@
+"""From a function and its arguments to the list of its collectives."""
+
+import jax
+from jax.interpreters.partial_eval import dce_jaxpr
+
+from shardlab.count.layouts import from_array
+from shardlab.count.walk import walk
+
+
+def collectives(f, *args, live=False):
+    """Every collective that a function asks for, in program order.
+
+    f        function of arrays, jitted or not
+    args     arrays or jax.ShapeDtypeStruct, in trees; what is neither reaches
+             f as it is. A shape without a sharding lies where f wants it
+    live     False counts all that is written; True only what a result needs
+    returns  tuple of Collective; a group of one device moves nothing and is
+             not listed
+    raises   ValueError that names what cannot be counted, and says why
+    source   scaling-book part 3; chapter 2
+    """
+    if not callable(f):
+        raise ValueError(f"f must be a function of arrays, got {f!r}")
+    closed, arrays = traced(f, args)
+    layouts = [from_array(x, f"argument {i}") for i, x in enumerate(arrays)]
+    if live:
+        closed = without_dead_code(closed)
+    moved, _, _ = walk(closed, layouts, {})
+    return tuple(moved)
+
+
+def traced(f, args):
+    """The jaxpr of f, and the arrays among the leaves of its arguments."""
+    leaves, tree = jax.tree.flatten(args)
+    places = [i for i, x in enumerate(leaves) if is_array(x)]
+    arrays = [leaves[i] for i in places]
+
+    def of_arrays(*arrays):
+        filled = list(leaves)
+        for i, x in zip(places, arrays, strict=True):
+            filled[i] = x
+        return f(*jax.tree.unflatten(tree, filled))
+
+    return jax.make_jaxpr(of_arrays)(*arrays), arrays
+
+
+def is_array(x):
+    """Whether x is traced: an array, or the shape of one."""
+    return hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def without_dead_code(closed):
+    """The same program without what none of its results needs."""
+    needed = [True] * len(closed.jaxpr.outvars)
+    jaxpr, _ = dce_jaxpr(closed.jaxpr, needed, instantiate=True)
+    return closed.replace(jaxpr=jaxpr)

@@ -1,0 +1,419 @@
+"""A walk over a jaxpr that writes down every collective, or refuses by name.
+
+A layout is known from an explicit type, from an argument's sharding, or from
+the out_specs of a shard_map. None is a value of unknown place, such as an
+argument given as a bare shape: it lies wherever its first reader wants it.
+"""
+
+from collections import Counter
+from math import prod
+
+from shardlab.count.layouts import (
+    Layout,
+    from_array,
+    from_sharding,
+    from_spec,
+    from_type,
+    joined,
+    local_bytes,
+    moves,
+    refuse,
+    replicated,
+    settled,
+    text,
+    without,
+)
+from shardlab.count.records import record, repeated
+from shardlab.count.rules import REDUCTIONS, falls_out
+
+COLLECTIVES = {
+    "all_gather": "all_gather",
+    "all_gather_invariant": "all_gather",
+    "all_gather_reduced": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "unreduced_reduce_scatter": "reduce_scatter",
+    "psum": "all_reduce",
+    "psum_invariant": "all_reduce",
+    "unreduced_psum": "all_reduce",
+    "pmax": "all_reduce",
+    "pmin": "all_reduce",
+    "all_to_all": "all_to_all",
+    "ppermute": "permute",
+    "pbroadcast": "broadcast",
+}
+# These name an axis and move nothing: a device's own number, and casts of type.
+SILENT = (
+    "axis_index",
+    "pvary",
+    "preduced",
+    "vary_unreduced_cast_p",
+    "reduced_vary_cast_p",
+)
+CALLS = {
+    "call": "call_jaxpr",
+    "closed_call": "call_jaxpr",
+    "remat2": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+SUMS = ("all_reduce", "reduce_scatter")
+# What these run is not in the jaxpr, and may talk to other devices.
+OPAQUE = ("custom_partitioning", "ffi_call", "pallas_call", "tpu_custom_call")
+
+
+def walk(jaxpr, layouts, sizes):
+    """Count a jaxpr whose arguments lie as `layouts`.
+
+    sizes    size of each mesh axis in scope, by name
+    returns  records, layouts of the results, layouts of the arguments
+    """
+    consts = [from_array(c, "constant") for c in getattr(jaxpr, "consts", ())]
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    env = dict(zip(jaxpr.invars, layouts, strict=True))
+    env |= dict(zip(jaxpr.constvars, consts, strict=False))
+    moved = []
+    for eqn in jaxpr.eqns:
+        moved += equation(eqn, env, sizes)
+    results = [look(v, env) for v in jaxpr.outvars]
+    return moved, results, [look(v, env) for v in jaxpr.invars]
+
+
+def equation(eqn, env, sizes):
+    """The records of one equation; its results are entered in `env`."""
+    rule = RULES.get(eqn.primitive.name, ordinary)
+    moved, layouts = rule(eqn, env, sizes)
+    env.update(zip(eqn.outvars, layouts, strict=True))
+    return moved
+
+
+def look(atom, env):
+    """Where a value lies: by its type, else by what is known, else None."""
+    if hasattr(atom, "val"):
+        return replicated(atom.aval)
+    typed = from_type(atom.aval)
+    return env.get(atom) if typed is None else typed
+
+
+def bind(atoms, layouts, env):
+    """Values of unknown place lie where their first reader wants them."""
+    for atom, layout in zip(atoms, layouts, strict=True):
+        if not hasattr(atom, "val") and env.get(atom) is None:
+            env[atom] = layout
+
+
+def collective(eqn, env, sizes):
+    """A collective of a shard_map body, named as such."""
+    name, params = eqn.primitive.name, eqn.params
+    if params.get("axis_index_groups") is not None:
+        refuse(name, "axis_index_groups cut an axis into groups without names")
+    axes = params.get("axes", params.get("axis_name"))
+    axes = (axes,) if isinstance(axes, str) else axes
+    # vmap with an axis_name leaves positions here: sums within a device.
+    axes = [a for a in axes if isinstance(a, str)]
+    before = look(eqn.invars[0], env)
+    results = [carried(before, v.aval, name) for v in eqn.outvars]
+    N = prod(sizes[a] for a in axes)
+    if N == 1:
+        return [], results
+    V = group_bytes(eqn, before, N)
+    return [record(COLLECTIVES[name], axes, V, N)], results
+
+
+def group_bytes(eqn, layout, N):
+    """V of a collective: the whole array of a group, or its message."""
+    kind = COLLECTIVES[eqn.primitive.name]
+    operand, result = eqn.invars[0].aval, eqn.outvars[0].aval
+    if kind in ("all_gather", "all_to_all"):
+        return local_bytes(operand, layout) * N
+    if kind == "permute" and all(s == d for s, d in eqn.params["perm"]):
+        return 0
+    return local_bytes(operand if kind != "all_reduce" else result, layout)
+
+
+def carried(layout, aval, name):
+    """The layout over axes that are not in a collective: it stays."""
+    if layout is None or len(layout.dims) == aval.ndim:
+        return layout
+    if layout.plain:
+        return replicated(aval)
+    return refuse(name, "it adds or drops a dimension of a sharded array")
+
+
+def silent(eqn, env, sizes):
+    """An equation that names an axis and moves nothing."""
+    layouts = [look(v, env) for v in eqn.invars]
+    return [], layouts or [replicated(v.aval) for v in eqn.outvars]
+
+
+def call(eqn, env, sizes):
+    """A function called within a function: its body is counted in place."""
+    jaxpr = eqn.params[CALLS.get(eqn.primitive.name, "jaxpr")]
+    layouts = [look(v, env) for v in eqn.invars]
+    moved, results, wanted = walk(jaxpr, layouts, sizes)
+    bind(eqn.invars, wanted, env)
+    return moved, results
+
+
+def jit(eqn, env, sizes):
+    """A jitted function; shardings it asks for must be those that are there."""
+    there = [look(v, env) for v in eqn.invars]
+    asked = stated(
+        eqn.params["in_shardings"], eqn.invars, there, "in_shardings"
+    )
+    bind(eqn.invars, asked, env)
+    moved, results = call(eqn, env, sizes)
+    out = eqn.params["out_shardings"]
+    return moved, stated(out, eqn.outvars, results, "out_shardings")
+
+
+def stated(shardings, atoms, layouts, where):
+    """Layouts as jit's shardings state them, or a refusal where they differ."""
+    merged = []
+    for sharding, atom, layout in zip(shardings, atoms, layouts, strict=True):
+        if type(sharding).__name__ == "UnspecifiedValue":
+            merged.append(layout)
+            continue
+        asked = from_sharding(sharding, atom.aval.ndim, where)
+        if None not in (asked, layout) and asked != layout:
+            why = f"the array lies as {text(layout)} and not {text(asked)}"
+            refuse(where, f"{why}, so the compiler moves it; use reshard")
+        merged.append(layout if asked is None else asked)
+    return merged
+
+
+def scan(eqn, env, sizes):
+    """A loop of known length: its body, that many times."""
+    p = eqn.params
+    kept = p["num_consts"] + p["num_carry"]
+    layouts = [look(v, env) for v in eqn.invars]
+    layouts[kept:] = [element(x) for x in layouts[kept:]]
+    carry = slice(p["num_consts"], kept)
+    moved, results, wanted = around("scan", p["jaxpr"], layouts, sizes, carry)
+    wanted[kept:] = [stacked(x) for x in wanted[kept:]]
+    bind(eqn.invars, wanted, env)
+    ys = [stacked(y) for y in results[p["num_carry"] :]]
+    return repeated(moved, p["length"]), results[: p["num_carry"]] + ys
+
+
+def around(name, body, layouts, sizes, carry):
+    """A loop body, walked with the carry where the body itself leaves it."""
+    moved, results, layouts = walk(body, layouts, sizes)
+    turned = agreed(name, layouts[carry], results)
+    if turned != layouts[carry]:
+        layouts[carry] = turned
+        moved, results, layouts = walk(body, layouts, sizes)
+        turned = agreed(name, turned, results)
+    return moved, turned + results[len(turned) :], layouts
+
+
+def element(layout):
+    """The layout of x[i], where x is not cut along its first dimension."""
+    if layout is None:
+        return None
+    if layout.dims[0]:
+        refuse("scan", "its loop runs along a dimension that is cut")
+    return Layout(layout.dims[1:], layout.unreduced)
+
+
+def stacked(layout):
+    """The layout of many values of this layout, one after the other."""
+    return layout and Layout(((), *layout.dims), layout.unreduced)
+
+
+def agreed(name, one, other):
+    """Where values lie that come from two places: whole is cut for free."""
+    merged = []
+    for a, b in zip(one, other, strict=False):
+        if b is None or a == b or (a and b.plain):
+            merged.append(a)
+        elif a is None or a.plain:
+            merged.append(b)
+        else:
+            why = f"a value lies as {text(a)} once and as {text(b)} once"
+            refuse(name, f"{why}, so it moves in between")
+    return merged
+
+
+def cond(eqn, env, sizes):
+    """A choice: counted if every branch moves the same."""
+    layouts = [look(v, env) for v in eqn.invars[1:]]
+    walked = [walk(b, layouts, sizes) for b in eqn.params["branches"]]
+    tallies = [tally(moved) for moved, _, _ in walked]
+    if any(other != tallies[0] for other in tallies):
+        said = "; ".join(f"{i}: {words(t)}" for i, t in enumerate(tallies))
+        refuse(
+            "cond",
+            "which branch runs is decided at run time, and they differ "
+            f"({said}); count each branch on its own",
+        )
+    moved, results, wanted = walked[0]
+    for _, other, _ in walked[1:]:
+        results = agreed("cond", results, other)
+    bind(eqn.invars[1:], wanted, env)
+    return moved, results
+
+
+def tally(moved):
+    """How often each collective of known size happens, whatever the order."""
+    counted = Counter()
+    for c in moved:
+        counted[c.kind, c.axes, c.volume, c.sent] += c.times
+    return counted
+
+
+def words(counted):
+    """A tally in words."""
+    said = [
+        f"{times} {kind} over {', '.join(axes)} of volume {volume} bytes"
+        for (kind, axes, volume, _), times in counted.items()
+    ]
+    return ", ".join(said) or "nothing"
+
+
+def while_loop(eqn, env, sizes):
+    """A loop of unknown length: counted if nothing moves in it."""
+    p = eqn.params
+    layouts = [look(v, env) for v in eqn.invars]
+    heads, bodies = p["cond_nconsts"], p["body_nconsts"]
+    consts, layouts = layouts[:heads], layouts[heads:]
+    carry = slice(bodies, None)
+    body = p["body_jaxpr"]
+    body, results, layouts = around("while", body, layouts, sizes, carry)
+    test, _, _ = walk(p["cond_jaxpr"], consts + layouts[carry], sizes)
+    if test or body:
+        refuse(
+            "while",
+            "how often it runs is decided at run time, and each time it moves "
+            f"{words(tally(test + body))}; use scan, or fori_loop with "
+            "bounds that are plain numbers",
+        )
+    return [], results
+
+
+def shard_map(eqn, env, sizes):
+    """A body per device; arguments that lie otherwise are moved first."""
+    p = eqn.params
+    moved, inner = [], []
+    for atom, spec in zip(eqn.invars, p["in_specs"], strict=True):
+        want = from_spec(spec, p["mesh"], atom.aval.ndim)
+        have = look(atom, env)
+        bind([atom], [want], env)
+        rest = have and without(have, p["newly_manual_axes"])
+        inner.append(rest)
+        if have:
+            there = joined(want, rest)
+            moved += moves("shard_map in_specs", atom.aval, have, there)
+    records, results, _ = walk(p["jaxpr"], inner, dict(p["mesh"].shape))
+    outs = []
+    for v, spec, rest in zip(eqn.outvars, p["out_specs"], results, strict=True):
+        made = from_spec(spec, p["mesh"], v.aval.ndim)
+        outs.append(joined(made, rest) if rest else made)
+    return moved + records, outs
+
+
+def reshard(eqn, env, sizes):
+    """A change of type: the collective that it takes, or none."""
+    (atom,), sharding = eqn.invars, eqn.params["dst_sharding"]
+    before = look(atom, env)
+    after = from_spec(sharding.spec, sharding.mesh, atom.aval.ndim)
+    source = atom.aval.sharding.mesh
+    crossed = not source.empty and source.axis_types != sharding.mesh.axis_types
+    if crossed and not (before and before.plain and after.plain):
+        refuse("auto_axes", "what happens in there is left to the compiler")
+    if before is None:
+        return [], [after]
+    return moves("reshard", atom.aval, before, after), [after]
+
+
+def constraint(eqn, env, sizes):
+    """A sharding constraint: with Auto axes the compiler acts on it."""
+    there = [look(v, env) for v in eqn.invars]
+    asked = [eqn.params["sharding"]]
+    layouts = stated(asked, eqn.invars, there, "with_sharding_constraint")
+    bind(eqn.invars, layouts, env)
+    return [], layouts
+
+
+def ordinary(eqn, env, sizes):
+    """Any other operation: silent where nothing is cut, else by its rule."""
+    check_closed(eqn, sizes)
+    layouts = [look(v, env) for v in eqn.invars]
+    typed = [from_type(v.aval) for v in eqn.outvars]
+    if all(x is None or x.plain for x in layouts):
+        known = eqn.invars and None not in layouts
+        local = [replicated(v.aval) for v in eqn.outvars]
+        pairs = zip(typed, local, strict=True)
+        return [], [t or (r if known else None) for t, r in pairs]
+    pairs = zip(layouts, eqn.invars, strict=True)
+    layouts = [x or replicated(v.aval) for x, v in pairs]
+    after = typed[0] if typed else None
+    gathered, local = falls_out(eqn, layouts, after)
+    if gathered and after is None:
+        refuse(eqn.primitive.name, "which operand moves is not in its type")
+    moved, results = settle(eqn, local, typed)
+    return gathered + moved, results
+
+
+def settle(eqn, local, typed):
+    """From the layouts that fall out to those that the types state."""
+    name = eqn.primitive.name
+    moved, results = [], []
+    for var, before, after in zip(eqn.outvars, local, typed, strict=True):
+        if after is None and before.unreduced and name not in REDUCTIONS:
+            refuse(name, "how its partial sums are added is not in its type")
+        after = settled(before) if after is None else after
+        if after.unreduced - before.unreduced:
+            refuse(name, "its type holds partial sums that it does not make")
+        steps = moves(name, var.aval, before, after)
+        if any(c.kind not in SUMS for c in steps):
+            axes = ", ".join(steps[0].axes)
+            why = "before or after it, its types do not say; use reshard"
+            refuse(name, f"it takes {steps[0].kind} over {axes}, {why}")
+        moved += steps
+        results.append(after)
+    return moved, results
+
+
+def check_closed(eqn, sizes):
+    """Refuse an unknown operation that can talk to other devices."""
+    name = eqn.primitive.name
+    if name in OPAQUE:
+        refuse(name, "what it sends is not in the program")
+    if names_an_axis(eqn, sizes):
+        refuse(name, "what it does over a mesh axis is not known here")
+    for inner in bodies(eqn):
+        unknown = [None] * len(inner.invars)
+        if walk(inner, unknown, sizes)[0]:
+            refuse(name, "how often it runs the collectives in it is unknown")
+
+
+def names_an_axis(eqn, sizes):
+    """Whether an effect or a parameter of an equation is a mesh axis."""
+    if any(type(e).__name__ == "NamedAxisEffect" for e in eqn.effects):
+        return True
+    params = eqn.params.values()
+    items = [x for p in params for x in (p if isinstance(p, tuple) else (p,))]
+    return any(isinstance(x, str) and x in sizes for x in items)
+
+
+def bodies(eqn):
+    """The jaxprs among the parameters of an equation."""
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            jaxpr = getattr(item, "jaxpr", item)
+            if hasattr(jaxpr, "eqns"):
+                yield jaxpr
+
+
+RULES = {
+    **dict.fromkeys(COLLECTIVES, collective),
+    **dict.fromkeys(SILENT, silent),
+    **dict.fromkeys(CALLS, call),
+    "jit": jit,
+    "scan": scan,
+    "cond": cond,
+    "while": while_loop,
+    "shard_map": shard_map,
+    "reshard": reshard,
+    "sharding_constraint": constraint,
+}

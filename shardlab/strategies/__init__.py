@@ -1,0 +1,7 @@
+"""Training strategies, one file each, written out by hand in shard_map.
+
+none, dp, zero1, zero2, fsdp, tp, megatron and fsdp_tp hold the two-matmul
+block In[B, D] W_in[D, F] W_out[F, D] as it runs on one device: `forward`,
+`backward`, `update` and a LAYOUT. `block` puts any of them on a mesh, `typed`
+says four of them in explicit types, and `adam` is the optimiser of all.
+"""

@@ -1,0 +1,171 @@
+"""The two-matmul block on a mesh, under any of the strategies."""
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding
+
+from shardlab.arguments import whole as check
+from shardlab.strategies import none
+
+
+def forward(strategy, mesh):
+    """The forward pass alone.
+
+    strategy  a module of shardlab.strategies, such as fsdp
+    mesh      jax.sharding.Mesh or AbstractMesh with the axes it names
+    returns   a function of In[B, D], W_in[D, F], W_out[F, D] that gives
+              Out[B, D]
+    source    chapter 5
+    """
+    L = strategy.LAYOUT
+    return jax.shard_map(
+        lambda In, W_in, W_out: strategy.forward(In, W_in, W_out)[0],
+        mesh=mesh,
+        in_specs=(L["In"], L["W_in"], L["W_out"]),
+        out_specs=L["In"],
+    )
+
+
+def gradients(strategy, mesh, keep_In=True, keep_weights=False):
+    """Forward pass, loss and backward pass.
+
+    strategy      a module of shardlab.strategies
+    mesh          jax.sharding.Mesh or AbstractMesh with the strategy's axes
+    keep_In       the backward pass uses In as forward gathered it, or again
+                  gathers what it needs
+    keep_weights  the same for W_in and W_out
+    returns       a function of In[B, D], Target[B, D], W_in[D, F] and
+                  W_out[F, D] that gives the parts of the loss (their sum is
+                  the loss), dIn[B, D], dW_in[D, F] and dW_out[F, D]
+    source        chapter 5
+    """
+    L = strategy.LAYOUT
+    return jax.shard_map(
+        both_passes(strategy, keep_In, keep_weights),
+        mesh=mesh,
+        in_specs=(L["In"], L["In"], L["W_in"], L["W_out"]),
+        out_specs=(L["loss"], L["In"], L["dW_in"], L["dW_out"]),
+    )
+
+
+def both_passes(strategy, keep_In, keep_weights):
+    """Forward pass, loss and backward pass of one device.
+
+    strategy, keep_In, keep_weights  as in `gradients`
+
+    returns  a function of the pieces of In, Target, W_in and W_out that gives
+             this device's part of the loss, dIn, dW_in and dW_out
+    source   chapter 5
+    """
+
+    def per_device(In, Target, W_in, W_out):
+        Out, (In_kept, Tmp, *kept) = strategy.forward(In, W_in, W_out)
+        part, dOut = none.loss(Out, Target)
+        In = In_kept if keep_In else In
+        W_in, W_out = kept if keep_weights else (W_in, W_out)
+        return part[None], *strategy.backward(dOut, In, Tmp, W_in, W_out)
+
+    return per_device
+
+
+def updates(strategy, mesh):
+    """The optimiser's step alone.
+
+    strategy, mesh  as in `gradients`
+
+    returns  a function of dW_in, dW_out and the states of both that gives
+             W_in[D, F], W_out[F, D] and the new states
+    source   chapter 5
+    """
+    L = strategy.LAYOUT
+
+    def per_device(dW_in, dW_out, state_in, state_out):
+        W_in, state_in = strategy.update(dW_in, state_in)
+        W_out, state_out = strategy.update(dW_out, state_out)
+        return W_in, W_out, state_in, state_out
+
+    pieces = (L["dW_in"], L["dW_out"])  # a state lies as its gradient
+    return jax.shard_map(
+        per_device,
+        mesh=mesh,
+        in_specs=pieces * 2,
+        out_specs=(L["W_in"], L["W_out"], *pieces),
+    )
+
+
+def train(strategy, mesh, keep_In=True, keep_weights=False):
+    """A whole training step: both passes, then the optimiser's step.
+
+    strategy ... keep_weights  as in `gradients`
+
+    returns  a function of In, Target, W_in, W_out and the optimiser states of
+             both weights that gives the parts of the loss, dIn, W_in, W_out
+             and the new states
+    source   chapter 5
+    """
+    passes = gradients(strategy, mesh, keep_In, keep_weights)
+    update = updates(strategy, mesh)
+
+    def step(In, Target, W_in, W_out, state_in, state_out):
+        loss, dIn, dW_in, dW_out = passes(In, Target, W_in, W_out)
+        return loss, dIn, *update(dW_in, dW_out, state_in, state_out)
+
+    return step
+
+
+def arguments(strategy, mesh, B, D, F, dtype=jnp.bfloat16):
+    """Shapes of In, Target, W_in and W_out, laid out as a strategy wants them.
+
+    strategy, mesh  as in `gradients`
+
+    B, D, F  tokens, width and hidden width of the block, in elements
+    dtype    of activations and weights
+    returns  four jax.ShapeDtypeStruct with shardings
+    raises   ValueError that names the array and the size that its axes do
+             not divide
+    source   chapter 5
+    """
+    B, D, F = check("B", B), check("D", D), check("F", F)
+    shapes = {"In": (B, D), "W_in": (D, F), "W_out": (F, D)}
+    In, W_in, W_out = (
+        placed(name, shape, dtype, mesh, strategy.LAYOUT[name])
+        for name, shape in shapes.items()
+    )
+    return In, In, W_in, W_out
+
+
+def states(strategy, mesh, D, F):
+    """Shapes of the optimiser states of W_in and W_out under a strategy.
+
+    strategy, mesh  as in `gradients`
+
+    D, F     width and hidden width of the block, in elements
+    returns  two triples of jax.ShapeDtypeStruct: master copy, first and
+             second moment, float32
+    raises   ValueError that names the array and the size that its axes do
+             not divide
+    source   chapter 5
+    """
+    D, F = check("D", D), check("F", F)
+    pieces = {"dW_in": (D, F), "dW_out": (F, D)}
+    return tuple(
+        (placed(name, shape, jnp.float32, mesh, strategy.LAYOUT[name]),) * 3
+        for name, shape in pieces.items()
+    )
+
+
+def placed(name, shape, dtype, mesh, spec):
+    """The shape of an array with its sharding, if its mesh axes divide it."""
+    sizes = dict(mesh.shape)
+    for size, axes in zip(shape, spec, strict=True):
+        for axis in (axes,) if isinstance(axes, str) else axes or ():
+            if axis not in sizes:
+                raise ValueError(f"mesh must have an axis {axis}, got {sizes}")
+            if size % sizes[axis]:
+                raise ValueError(
+                    f"{name} of shape {shape}: {size} must be divisible by "
+                    f"axis {axis} of size {sizes[axis]}"
+                )
+    return jax.ShapeDtypeStruct(
+        shape, dtype, sharding=NamedSharding(mesh, spec)
+    )
