@@ -298,18 +298,12 @@ def chip(name):
         raise ValueError(f"chip must be one of {names}; got {name!r}") from None
 
 
-def known(chip):
-    """The argument `chip`, if it is a Chip.
-
-    chip     Chip
-    returns  Chip
-    raises   ValueError that says how to look one up by name, if it is not
-    source   scaling-book parts 2 and 12
-    """
+def _known(chip):
+    """The argument `chip`, if it is a Chip."""
     if not isinstance(chip, Chip):
         raise ValueError(
-            "chip must be a Chip, such as hw.V5P or "
-            f'hw.chip("v5p"), got {chip!r}'
+            'chip must be a Chip, such as hw.V5P or hw.chip("v5p"), '
+            f"got {chip!r}"
         )
     return chip
 
@@ -323,7 +317,7 @@ def flops_at(chip, precision="bf16"):
     raises     ValueError that lists what the chip has, if it lacks this one
     source     scaling-book parts 2 and 12
     """
-    known(chip)
+    _known(chip)
     one_of("precision", precision, PRECISIONS)
     at = {p: getattr(chip, f"flops_{p}") for p in PRECISIONS[1:]}
     at = {"bf16": chip.flops} | {p: f for p, f in at.items() if f is not None}
@@ -348,7 +342,7 @@ def wraps(chip, size):
     raises   ValueError if chip is no Chip or size no whole number above 0
     source   scaling-book part 2, networking
     """
-    return WRAP_RULES[known(chip).wrap_rule](whole("size", size))
+    return WRAP_RULES[_known(chip).wrap_rule](whole("size", size))
 
 
 def ring_directions(chip):
@@ -359,7 +353,7 @@ def ring_directions(chip):
     raises   ValueError if chip is no Chip
     source   scaling-book parts 2 and 12
     """
-    return 2 if known(chip).axes else 1
+    return 2 if _known(chip).axes else 1
 
 
 def axis_bw(chip):
@@ -384,7 +378,7 @@ def alpha(chip, n_axes=1, precision="bf16"):
     raises     ValueError if the chip lacks the precision or so many axes
     source     scaling-book part 5, "data parallelism"
     """
-    has = max(known(chip).axes, 1)
+    has = max(_known(chip).axes, 1)
     if whole("n_axes", n_axes) > has:
         raise ValueError(
             f"n_axes of a {chip.name} must be at most {has}, got {n_axes!r}"
@@ -414,6 +408,6 @@ def figures(chip):
     """
     return [
         (name, value, *chip.sources[name])
-        for name in known(chip).sources
+        for name in _known(chip).sources
         if (value := getattr(chip, name)) not in (None, ())
     ]

@@ -35,6 +35,28 @@ def test_figures_in_si_units(name, C, link_bw, hbm_bw, hbm_bytes):
 
 
 @pytest.mark.parametrize(
+    ("name", "int8", "fp8", "fp4", "dcn_bw", "node", "pod"),
+    [
+        ("v4p", 2.75e14, None, None, 6.25e9, 4, (16, 16, 16)),
+        ("v5e", 3.94e14, None, None, 3.125e9, 8, (16, 16)),
+        ("v5p", 9.18e14, None, None, 6.25e9, 4, (16, 20, 28)),
+        ("v6e", 1.836e15, None, None, 1.25e10, 8, (16, 16)),
+        ("a100", 624e12, None, None, 25e9, 8, ()),
+        ("h100", 1980e12, 1980e12, None, 50e9, 8, ()),
+        ("h200", 1980e12, 1980e12, None, 50e9, 8, ()),
+        ("b200", 4500e12, 4500e12, 9000e12, 50e9, 8, ()),
+    ],
+)
+def test_precisions_and_what_is_outside(
+    name, int8, fp8, fp4, dcn_bw, node, pod
+):
+    chip = hw.chip(name)
+    assert (chip.flops_int8, chip.flops_fp8, chip.flops_fp4) == (int8, fp8, fp4)
+    assert (chip.dcn_bw, chip.node_size, chip.pod) == (dcn_bw, node, pod)
+    assert chip.hop_latency == 1e-6  # S5.7
+
+
+@pytest.mark.parametrize(
     ("chip", "precision", "expected"),
     [
         pytest.param(hw.V5P, "bf16", 2550, id="T1.14-v5p"),
@@ -103,6 +125,7 @@ def test_chips_are_consistent_with_themselves(chip):
     assert chip.dcn_bw < chip.link_bw
     assert all(hw.wraps(chip, size) for size in chip.pod)
     assert hash(chip) == hash(hw.chip(chip.name))
+    assert "sources" not in repr(chip)
 
 
 def test_a_torus_sends_both_ways_and_a_switch_once():

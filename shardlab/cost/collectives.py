@@ -1,0 +1,589 @@
+"""Time and bytes of collectives on rings, lines and tori, as formulas."""
+
+from fractions import Fraction
+from math import prod
+from numbers import Integral
+
+from shardlab.arguments import one_of, real, whole
+
+_EITHER = (True, False)
+KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all")
+
+# What the field's texts charge for each, as a multiple of the whole array.
+VOLUMES = {
+    "all_gather": Fraction(1),
+    "reduce_scatter": Fraction(1),
+    "all_reduce": Fraction(2),
+    "all_to_all": Fraction(1, 4),
+    "broadcast": Fraction(1),
+    "reduce": Fraction(1),
+}
+
+
+# ---- one axis: hops and shares -----------------------------------------------
+
+
+def axis_size(X, wrap=True, directions=2, ties="split"):
+    """X, if a collective can run on such an axis in this way.
+
+    X, wrap, directions, ties  as in `gather_share`
+    returns     X as an int
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3
+    """
+    X = whole("X", X)
+    one_of("wrap", wrap, _EITHER)
+    one_of("ties", ties, ("split", "one_way"))
+    if one_of("directions", directions, (1, 2)) == 1 and not wrap and X > 1:
+        raise ValueError(
+            "directions must be 2 on a line (wrap=False), whose chips cannot "
+            f"all be reached one way; got {directions!r}"
+        )
+    return X
+
+
+def hops(X, wrap=True, directions=2):
+    """Hops to the farthest chip of an axis.
+
+    X           chips on the axis
+    wrap        True for a ring, False for a line
+    directions  2: links carry data both ways; 1: a ring used one way round
+    returns     hops; with two ways round a ring nobody is further than X / 2
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3, AllGather
+    """
+    X = axis_size(X, wrap, directions)
+    return X // 2 if wrap and directions == 2 else X - 1
+
+
+def gather_share(X, wrap=True, directions=2, ties="split"):
+    """Part of the whole array that an AllGather sends over its busiest link.
+
+    X           chips on the axis
+    wrap        True for a ring, False for a line
+    directions  2: links carry data both ways; 1: a ring used one way round
+    ties        the chunk opposite on an even ring: "split" goes half each way
+                round, "one_way" goes whole one way
+    returns     exact Fraction; a ReduceScatter has the same
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3, AllGather and problem 10
+    """
+    X = axis_size(X, wrap, directions, ties)
+    if directions == 1 or not wrap:
+        return Fraction(X - 1, X)
+    return Fraction(X - 1, 2 * X) if ties == "split" else Fraction(X // 2, X)
+
+
+def exchange_share(X, wrap=True, directions=2, ties="split"):
+    """Part of the whole array that an AllToAll sends over its busiest link.
+
+    X, wrap, directions, ties  as in `gather_share`
+    returns     exact Fraction; 1/8 on an even ring whose ties are split
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3, AllToAll and problem 10
+    """
+    X = axis_size(X, wrap, directions, ties)
+    half = X // 2
+    if not wrap:
+        return Fraction(X**2 // 4, X**2)
+    if directions == 1:
+        return Fraction(X - 1, 2 * X)
+    if ties == "one_way":
+        return Fraction(half * (half + 1), 2 * X**2)
+    return Fraction(X**2 // 4, 2 * X**2)
+
+
+# ---- seconds, one axis after the other ---------------------------------------
+
+
+def t_send(V, link_bw, distance=1, hop_latency=0.0):
+    """Seconds to send a message along links, its bytes streaming through.
+
+    V            bytes that cross the busiest link
+    link_bw      bytes/s of one link in one direction
+    distance     links on the way
+    hop_latency  seconds until a first byte has crossed one link
+    returns      seconds
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 2, problem 5
+    """
+    links = whole("distance", distance, least=0)
+    first_byte = links * real("hop_latency", hop_latency)
+    return first_byte + real("V", V) / real("link_bw", link_bw, above=0)
+
+
+def t_all_gather(
+    V, X, link_bw, wrap=True, directions=2, ties="split", hop_latency=0.0
+):
+    """Seconds to AllGather an array over an axis, or over axis after axis.
+
+    V            bytes of the whole array, as it is after the gather
+    X            chips on the axis, or up to three such numbers, first to last
+    link_bw      bytes/s of one link in one direction
+    wrap         True for a ring, False for a line; or one of them an axis
+    directions, ties  as in `gather_share`
+    hop_latency  seconds that each hop takes besides
+    returns      seconds; on a ring V (X - 1) / X over W = 2 link_bw
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, AllGather
+    """
+    seconds = 0.0
+    for V_axis, n, ring in gather_phases(V, X, wrap):
+        share = gather_share(n, ring, directions, ties)
+        far = hops(n, ring, directions)
+        seconds += t_send(V_axis * share, link_bw, far, hop_latency)
+    return seconds
+
+
+def t_reduce_scatter(
+    V, X, link_bw, wrap=True, directions=2, ties="split", hop_latency=0.0
+):
+    """Seconds to ReduceScatter an array: those of the AllGather it mirrors.
+
+    V            bytes of the whole array, of which each chip holds a summand
+    X            chips on the axis, or up to three such numbers; the last axis
+                 is the first to be scattered
+    link_bw, wrap, directions, ties, hop_latency  as in `t_all_gather`
+    returns      seconds
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, ReduceScatter
+    """
+    return t_all_gather(V, X, link_bw, wrap, directions, ties, hop_latency)
+
+
+def t_all_reduce(
+    V, X, link_bw, wrap=True, directions=2, ties="split", hop_latency=0.0
+):
+    """Seconds to AllReduce an array: a ReduceScatter, then an AllGather.
+
+    V            bytes of the whole array, of which each chip holds a summand
+    X            chips on the axis, or up to three such numbers
+    link_bw, wrap, directions, ties, hop_latency  as in `t_all_gather`
+    returns      seconds
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, AllReduce
+    """
+    how = (wrap, directions, ties, hop_latency)
+    scatter = t_reduce_scatter(V, X, link_bw, *how)
+    gather = t_all_gather(V, X, link_bw, *how)
+    return scatter + gather
+
+
+def t_all_to_all(
+    V, X, link_bw, wrap=True, directions=2, ties="split", hop_latency=0.0
+):
+    """Seconds of an AllToAll over an axis, or over axis after axis.
+
+    V            bytes of the whole array; each chip holds, and sends on, a
+                 part for every chip
+    X            chips on the axis, or up to three such numbers, first to last
+    link_bw, wrap, directions, ties, hop_latency  as in `t_all_gather`
+    returns      seconds; V / (4 W) on an even ring whose ties are split
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, AllToAll
+    """
+    seconds = 0.0
+    for V_axis, n, ring in exchange_phases(V, X, wrap):
+        share = exchange_share(n, ring, directions, ties)
+        far = hops(n, ring, directions)
+        seconds += t_send(V_axis * share, link_bw, far, hop_latency)
+    return seconds
+
+
+def gather_phases(V, X, wrap=True):
+    """What a gather over several axes does axis after axis.
+
+    V        bytes of the whole array
+    X        chips on the axis, or up to three such numbers, first to last
+    wrap     True for a ring, False for a line; or one of them an axis
+    returns  list of (bytes of the array gathered so far, chips, ring or not)
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 3, AllGather over several axes
+    """
+    sizes, rings = _sizes(X), _rings(wrap, X)
+    V_axis, phases = _exact("V", V) / prod(sizes), []
+    for n, ring in zip(sizes, rings, strict=True):
+        V_axis *= n
+        phases.append((V_axis, n, ring))
+    return phases
+
+
+def exchange_phases(V, X, wrap=True):
+    """What an AllToAll over several axes does axis after axis.
+
+    V        bytes of the whole array
+    X        chips on the axis, or up to three such numbers, first to last
+    wrap     True for a ring, False for a line; or one of them an axis
+    returns  list of (bytes on one ring or line, chips, ring or not)
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 3, AllToAll over several axes
+    """
+    sizes, rings = _sizes(X), _rings(wrap, X)
+    on_one_chip = _exact("V", V) / prod(sizes)
+    return [
+        (on_one_chip * n, n, ring) for n, ring in zip(sizes, rings, strict=True)
+    ]
+
+
+def t_broadcast(
+    V, X, link_bw, pieces=1, root=0, wrap=True, directions=2, hop_latency=0.0
+):
+    """Seconds until all chips of an axis have what one of them had.
+
+    V            bytes of the array
+    X            chips on the axis
+    link_bw      bytes/s of one link in one direction
+    pieces       pieces that follow each other on each way; on a ring each way
+                 carries half of V all round, on a line each way all of V
+    root         the chip that has it; matters on a line only
+    wrap, directions, hop_latency  as in `t_all_gather`
+    returns      seconds; V / W on a ring, V / link_bw on a line, as pieces grow
+    raises       ValueError that names the argument and what was expected
+    source       chapter 3
+    """
+    X, pieces = axis_size(X, wrap, directions), whole("pieces", pieces)
+    root = _chip(root, X)
+    far = X - 1 if wrap else max(root, X - 1 - root)
+    piece = _exact("V", V) / (pieces * (directions if wrap else 1))
+    step = t_send(piece, link_bw, 1, hop_latency)
+    return (pieces + far - 1) * step if far else 0.0
+
+
+def t_reduce(
+    V, X, link_bw, pieces=1, root=0, wrap=True, directions=2, hop_latency=0.0
+):
+    """Seconds until one chip has the sum: those of the broadcast it mirrors.
+
+    V        bytes of the array, of which each chip holds a summand
+    X, link_bw, pieces, root, wrap, directions, hop_latency
+             as in `t_broadcast`
+    returns  seconds
+    raises   ValueError that names the argument and what was expected
+    source   chapter 3
+    """
+    how = (wrap, directions, hop_latency)
+    return t_broadcast(V, X, link_bw, pieces, root, *how)
+
+
+def t_permute(
+    V,
+    X,
+    link_bw,
+    shift=1,
+    wrap=True,
+    directions=2,
+    ties="split",
+    hop_latency=0.0,
+):
+    """Seconds to hand every shard `shift` chips on, the shortest way.
+
+    V            bytes of the whole array; each chip sends V / X
+    X            chips on the axis
+    link_bw      bytes/s of one link in one direction
+    shift        the shard of chip c goes to chip (c + shift) mod X
+    wrap, directions, ties, hop_latency  as in `t_all_gather`
+    returns      seconds; on a line the last chips send theirs all the way back
+    raises       ValueError that names the argument and what was expected
+    source       chapter 3
+    """
+    X = axis_size(X, wrap, directions, ties)
+    ahead = whole("shift", shift, least=0) % X
+    back = (X - ahead) % X
+    tie = ahead == back > 0 and wrap and directions == 2 and ties == "split"
+    shard = _exact("V", V) / (2 * X if tie else X)
+    far = ahead if directions == 1 else (min if wrap else max)(ahead, back)
+    return far * t_send(shard, link_bw, 1, hop_latency)
+
+
+def t_chain_all_reduce(V, X, link_bw, pieces=1, hop_latency=0.0):
+    """Seconds of an AllReduce on a line: sums run to its end, and back.
+
+    V            bytes of the whole array, of which each chip holds a summand
+    X            chips on the line
+    link_bw      bytes/s of one link in one direction
+    pieces       pieces of V; the first returns while others are on their way
+    hop_latency  seconds that each hop takes besides
+    returns      seconds; V / link_bw as pieces grow
+    raises       ValueError that names the argument and what was expected
+    source       chapter 3
+    """
+    X, pieces = whole("X", X), whole("pieces", pieces)
+    step = t_send(_exact("V", V) / pieces, link_bw, 1, hop_latency)
+    return (pieces + 2 * X - 3) * step if X > 1 else 0.0
+
+
+def t_switch_all_to_all(V, X, link_bw, hop_latency=0.0):
+    """Seconds of an AllToAll through a switch: no part is passed on.
+
+    V            bytes of the whole array
+    X            chips on the switch
+    link_bw      bytes/s that one chip sends
+    hop_latency  seconds that a part takes besides; they travel side by side
+    returns      seconds; gathers through a switch are rings, directions=1
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 12, collectives within a node
+    """
+    leaves = _exact("V", V) * Fraction(whole("X", X) - 1, X**2)
+    return t_send(leaves, link_bw, 1 if X > 1 else 0, hop_latency)
+
+
+# ---- the limits that texts quote ---------------------------------------------
+
+
+def volume(kind, V):
+    """Bytes that the field's texts charge for a collective.
+
+    kind     a key of VOLUMES, such as "all_gather"
+    V        bytes of the whole array: after a gather, before a scatter
+    returns  bytes: V; twice that for an AllReduce, a quarter for an AllToAll
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 3, summary
+    """
+    one_of("kind", kind, VOLUMES)
+    return _plain(_exact("V", V) * VOLUMES[kind])
+
+
+def axes_in_use(kind, X):
+    """Axes whose bandwidth a collective can use at the same time, at best.
+
+    kind     a key of VOLUMES, such as "all_gather"
+    X        chips on the axis, or up to three such numbers
+    returns  exact number: all axes of two chips or more; for an AllToAll the
+             longest axis binds, and N / max(X) counts
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 3, summary and AllToAll on a torus
+    """
+    sizes = [n for n in _sizes(X) if n > 1]
+    if one_of("kind", kind, VOLUMES) == "all_to_all" and sizes:
+        return _plain(Fraction(prod(sizes), max(sizes)))
+    return len(sizes)
+
+
+def t_limit(kind, V, X, link_bw, wrap=True, hop_latency=0.0):
+    """Seconds that texts quote: all links busy, and many chips.
+
+    kind         a key of VOLUMES, such as "all_gather"
+    V            bytes of the whole array
+    X            chips on the axis, or up to three such numbers
+    link_bw      bytes/s of one link in one direction
+    wrap         True: W = 2 link_bw; False, a line: half of that
+    hop_latency  seconds of a hop: no less than all hops on the longest way
+    returns      seconds; volume / (W axes), for an AllToAll V max(X) / (4 N W)
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, summary
+    """
+    W = real("link_bw", link_bw, above=0) * (1 + one_of("wrap", wrap, _EITHER))
+    axes, rounds = axes_in_use(kind, X), 2 if kind == "all_reduce" else 1
+    far = rounds * sum(hops(n, wrap) for n in _sizes(X))
+    t_hops = far * real("hop_latency", hop_latency)
+    return max(float(volume(kind, V) / axes) / W if axes else 0.0, t_hops)
+
+
+def break_even_bytes(link_bw, hop_latency):
+    """Bytes of a message that a link sends in the time of one hop.
+
+    link_bw      bytes/s of one link in one direction
+    hop_latency  seconds that a hop takes however small the message
+    returns      bytes; smaller messages are latency-bound
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3, AllGather latency
+    """
+    message = real("link_bw", link_bw, above=0)
+    return message * real("hop_latency", hop_latency)
+
+
+# ---- exact bytes: what leaves a chip, and each step's busiest link -----------
+
+
+def sent(kind, V, X, wrap=True, directions=2):
+    """Bytes that leave a chip over all its links, passing on included.
+
+    kind        "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
+    V           bytes of the whole array
+    X           chips on the axis, or up to three such numbers, first to last
+    wrap        True for a ring, False for a line; or one of them an axis
+    directions  2: links carry data both ways; 1: rings used one way round
+    returns     exact bytes of one chip; of the busiest one, where axes are
+                lines; how ties are broken does not matter
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3, problem 10
+    """
+    if one_of("kind", kind, KINDS) == "all_reduce":
+        halves = ("reduce_scatter", "all_gather")
+        return sum(sent(k, V, X, wrap, directions) for k in halves)
+    exchange = kind == "all_to_all"
+    phases = (exchange_phases if exchange else gather_phases)(V, X, wrap)
+    return _plain(
+        sum(V_axis * _sent(kind, n, r, directions) for V_axis, n, r in phases)
+    )
+
+
+def _sent(kind, X, wrap, directions):
+    """Part of the array on one axis that leaves the busiest chip."""
+    axis_size(X, wrap, directions)
+    if kind == "all_to_all" and not wrap:
+        return Fraction(2 * ((X - 1) ** 2 // 4) + X - 1, X**2)
+    if kind == "all_to_all":
+        far = X**2 // 4 if directions == 2 else X * (X - 1) // 2
+        return Fraction(far, X**2)
+    inner = not wrap and kind == "all_gather" and X > 2
+    return Fraction(X + 1 if inner else X - 1, X)
+
+
+def step_bytes(
+    kind, V, X, wrap=True, directions=2, ties="split", algorithm="phases"
+):
+    """Bytes on the busiest link, step by step, in every phase of a collective.
+
+    kind        "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
+    V           bytes of the whole array
+    X           chips on the axis, or up to three such numbers
+    wrap, directions, ties  as in `t_all_gather`
+    algorithm   "phases": one axis after the other, in the order of X;
+                "balanced": the array is cut in as many parts as there are
+                axes, and part k starts with axis k, so that in each phase
+                every axis carries one part
+    returns     for each phase a list of its parts, each a list of exact bytes,
+                one number a step; parts run side by side
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3; chapter 3
+    """
+    one_of("kind", kind, KINDS)
+    one_of("algorithm", algorithm, ("phases", "balanced"))
+    how = (V, X, wrap, directions, ties, algorithm)
+    if kind == "all_to_all":
+        return _phases_of_parts(exchange_phases, _exchanged, *how)
+    gather = _phases_of_parts(gather_phases, _gathered, *how)
+    scatter = [[part[::-1] for part in phase] for phase in gather[::-1]]
+    whole_way = {"all_gather": gather, "reduce_scatter": scatter}
+    return whole_way.get(kind, scatter + gather)
+
+
+def t_collective(
+    kind,
+    V,
+    X,
+    link_bw,
+    wrap=True,
+    directions=2,
+    ties="split",
+    algorithm="phases",
+    hop_latency=0.0,
+    overlap=False,
+):
+    """Seconds of a collective by either algorithm, with latency either way.
+
+    kind         "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
+    V            bytes of the whole array
+    X            chips on the axis, or up to three such numbers
+    link_bw      bytes/s of one link in one direction
+    wrap, directions, ties, algorithm  as in `step_bytes`
+    hop_latency  seconds that a hop takes however small the message
+    overlap      False: latency is added to each step; True: it runs beside
+                 the transfer, and the longer of the two counts
+    returns      seconds; a phase lasts as long as the slowest of its parts
+    raises       ValueError that names the argument and what was expected
+    source       scaling-book part 3; chapter 3
+    """
+    clock = (
+        real("link_bw", link_bw, above=0),
+        real("hop_latency", hop_latency),
+        one_of("overlap", overlap, _EITHER),
+    )
+    phases = step_bytes(kind, V, X, wrap, directions, ties, algorithm)
+    return sum(max(_lasts(part, *clock) for part in phase) for phase in phases)
+
+
+def _lasts(part, link_bw, hop_latency, overlap):
+    """Seconds of the steps of one part, one after the other."""
+    transfers = [t_send(step, link_bw) for step in part]
+    if overlap:
+        return sum(max(transfer, hop_latency) for transfer in transfers)
+    return sum(transfers) + len(part) * hop_latency
+
+
+def _phases_of_parts(phases, chunks, V, X, wrap, directions, ties, algorithm):
+    """For each phase, for each part of the array, the bytes of its steps."""
+    sizes, rings = _sizes(X), _rings(wrap, X)
+    count = len(sizes) if algorithm == "balanced" else 1
+    V, parts = _exact("V", V) / count, []
+    for k in range(count):
+        turned = (sizes[k:] + sizes[:k], rings[k:] + rings[:k])
+        parts.append(
+            [
+                [_plain(V_axis * c) for c in chunks(n, ring, directions, ties)]
+                for V_axis, n, ring in phases(V, *turned)
+            ]
+        )
+    return [list(phase) for phase in zip(*parts, strict=True)]
+
+
+def _gathered(X, wrap, directions, ties):
+    """Parts of the array on the busiest link: a shard, or half a tie."""
+    steps = hops(X, wrap, directions)
+    tie = _ties(X, wrap, directions, ties)
+    whole_ones = [Fraction(1, X)] * (steps - tie)
+    return whole_ones + [Fraction(1, 2 * X)] * tie
+
+
+def _exchanged(X, wrap, directions, ties):
+    """Parts of the array on the busiest link: the farthest start first."""
+    steps = hops(X, wrap, directions)
+    tie = Fraction(_ties(X, wrap, directions, ties), 2)
+    chunks = [k + 1 - tie for k in range(steps)]
+    if not wrap:
+        chunks = [min(k, steps - 1 - k) + 1 for k in range(steps)]
+    return [Fraction(chunk) / X**2 for chunk in chunks]
+
+
+def _ties(X, wrap, directions, ties):
+    """1 if the last step on an axis carries a tie that is split, else 0."""
+    axis_size(X, wrap, directions, ties)
+    return int(wrap and directions == 2 and ties == "split" and X % 2 == 0)
+
+
+# ---- arguments ---------------------------------------------------------------
+
+
+def _exact(name, value):
+    """A number of bytes as a Fraction, so that nothing is rounded."""
+    number = real(name, value)
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    return value if isinstance(value, Fraction) else Fraction(number)
+
+
+def _plain(number):
+    """An int where a Fraction is whole; the Fraction where it is not."""
+    return number.numerator if number.denominator == 1 else number
+
+
+def _chip(root, X):
+    """The root of a broadcast, if it is one of the chips."""
+    if whole("root", root, least=0) >= X:
+        raise ValueError(
+            f"root must be one of {X} chips, 0 to {X - 1}; got {root!r}"
+        )
+    return root
+
+
+def _sizes(X):
+    """Chips along each of one to three axes."""
+    if not isinstance(X, (tuple, list)):
+        return (whole("X", X),)
+    if not 1 <= len(X) <= 3:
+        raise ValueError(f"X must have 1 to 3 axes, got {len(X)}: {X!r}")
+    return tuple(whole("X", n) for n in X)
+
+
+def _rings(wrap, X):
+    """For each axis whether it is a ring."""
+    axes = len(_sizes(X))
+    if not isinstance(wrap, (tuple, list)):
+        wrap = (wrap,) * axes
+    if len(wrap) != axes:
+        raise ValueError(
+            f"wrap must be one value or one for each of {axes} axes, "
+            f"got {len(wrap)}: {wrap!r}"
+        )
+    return tuple(one_of("wrap", ring, _EITHER) for ring in wrap)

@@ -1,0 +1,140 @@
+"""Time of one matmul, on one chip and on several."""
+
+from math import inf
+from typing import NamedTuple
+
+from shardlab.arguments import one_of, real, whole
+from shardlab.hw import axis_bw, flops_at
+
+
+class Times(NamedTuple):
+    """Seconds of arithmetic and of communication in the same piece of work.
+
+    math   seconds of arithmetic
+    comm   seconds of communication
+    """
+
+    math: float
+    comm: float
+
+    @property
+    def ratio(self):
+        """math over comm: at 1 or more the work is compute-bound."""
+        return self.math / self.comm if self.comm else inf
+
+
+def seconds(times, overlap=True):
+    """Seconds that the work takes in all.
+
+    times    Times
+    overlap  True: communication runs beside arithmetic, and the longer of the
+             two counts; False: one after the other
+    returns  seconds
+    raises   ValueError if overlap is neither True nor False
+    source   scaling-book part 1, rooflines
+    """
+    return (
+        max(times) if one_of("overlap", overlap, (True, False)) else sum(times)
+    )
+
+
+def matmul_flops(B, D, F):
+    """FLOPs of In[B, D] @ W_in[D, F]; a multiply-add is two.
+
+    B, D, F  sizes, in elements
+    returns  FLOPs
+    raises   ValueError unless all are finite numbers of at least 0
+    source   scaling-book part 1, "matrix multiplication"
+    """
+    for name, size in (("B", B), ("D", D), ("F", F)):
+        real(name, size)
+    return 2 * B * D * F
+
+
+def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
+    """Roofline time of In[B, D] @ W_in[D, F] on one chip.
+
+    B, D, F    sizes, in elements
+    chip       Chip
+    itemsize   bytes per element; 2 is bf16
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    returns    seconds, the slower of arithmetic and HBM traffic
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 1, "matrix multiplication"
+    """
+    t_math = matmul_flops(B, D, F) / flops_at(chip, precision)
+    t_hbm = _bytes(itemsize) * (B * D + D * F + B * F) / chip.hbm_bw
+    return max(t_math, t_hbm)
+
+
+def compute_bound_batch(D, F, chip, itemsize=2, precision="bf16"):
+    """The batch at which In[B, D] @ W_in[D, F] stops to be bound by HBM.
+
+    D, F       sizes, in elements
+    chip       Chip
+    itemsize   bytes per element; 2 is bf16
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    returns    tokens, a real number above FLOP/s over bytes/s, which is the
+               limit of large D and F; infinity if no batch is large enough
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 1, "matrix multiplication"
+    """
+    D, F = real("D", D, above=0), real("F", F, above=0)
+    knee = flops_at(chip, precision) / chip.hbm_bw * _bytes(itemsize) / 2
+    room = D * F / knee - D - F
+    return D * F / room if room > 0 else inf
+
+
+def t_gather_matmul(B, D, F, X, chip, n_axes=1, itemsize=2):
+    """In[B, D] @ W_in[D_X, F]: gather the weights, then multiply on each chip.
+
+    B, D, F   sizes, in elements
+    X         chips that hold the weights
+    chip      Chip
+    n_axes    axes of the network that carry the gather, all of them rings
+    itemsize  bytes per element; 2 is bf16
+    returns   Times; the AllGather at its limit V / (W n_axes)
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 3, problem 4, first strategy
+    """
+    V = _bytes(itemsize) * D * F if whole("X", X) > 1 else 0
+    t_math = matmul_flops(B, D, F) / flops_at(chip)
+    return Times(t_math, V / (whole("n_axes", n_axes) * axis_bw(chip)))
+
+
+def t_matmul_reduce(B, D, F, X, chip, n_axes=1, itemsize=2):
+    """In[B, D_X] @ W_in[D_X, F]: multiply what is there, AllReduce the sums.
+
+    B, D, F   sizes, in elements
+    X         chips over which D is cut
+    chip      Chip
+    n_axes    axes of the network that carry the AllReduce, all of them rings
+    itemsize  bytes per element; 2 is bf16
+    returns   Times; the AllReduce at its limit 2 V / (W n_axes)
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 3, problem 4, second strategy
+    """
+    V = _bytes(itemsize) * B * F if whole("X", X) > 1 else 0
+    t_math = matmul_flops(B, D, F) / (X * flops_at(chip))
+    return Times(t_math, 2 * V / (whole("n_axes", n_axes) * axis_bw(chip)))
+
+
+def t_matmul_gather(B, D, F, X, chip, n_axes=1, itemsize=2):
+    """In[B, D] @ W_in[D, F_X]: multiply, then AllGather the result.
+
+    B, D, F   sizes, in elements
+    X         chips over which F, or B, is cut
+    chip      Chip
+    n_axes    axes of the network that carry the gather, all of them rings
+    itemsize  bytes per element; 2 is bf16
+    returns   Times; the AllGather at its limit V / (W n_axes)
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 3, problem 5
+    """
+    V = _bytes(itemsize) * B * F if whole("X", X) > 1 else 0
+    t_math = matmul_flops(B, D, F) / (X * flops_at(chip))
+    return Times(t_math, V / (whole("n_axes", n_axes) * axis_bw(chip)))
+
+
+def _bytes(itemsize):
+    return real("itemsize", itemsize, above=0)

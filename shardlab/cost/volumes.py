@@ -1,0 +1,303 @@
+"""Bytes that one layer moves under each strategy, as the field's texts count.
+
+A layer is two matmuls, In[B, D] W_in[D, F] W_out[F, D], or three if it is
+gated. B counts all tokens of the step. An AllGather and a ReduceScatter count
+the whole array, an AllReduce twice that, an AllToAll a quarter: what a ring
+of many chips needs at a bandwidth W. Sizes may be any real numbers, so that a
+chapter can put in 3e6 tokens and X = 13.7 chips; nothing has to divide.
+"""
+
+from typing import NamedTuple
+
+from shardlab.arguments import one_of, real, whole
+
+STRATEGIES = ("none", "dp", "zero1", "zero2", "fsdp", "tp", "fsdp_tp")
+CONTEXTS = ("ring", "gather", "ulysses")
+_EITHER = (True, False)
+
+
+class Step(NamedTuple):
+    """Bytes, FLOPs or Times of one layer in the three parts of a step.
+
+    total, the sum of the three, is for bytes and FLOPs; `step_seconds` is for
+    Times.
+
+    forward   in the forward pass
+    backward  in the backward pass
+    update    when the optimiser has made the new weights
+    """
+
+    forward: float
+    backward: float
+    update: float = 0
+
+    @property
+    def total(self):
+        return sum(self)
+
+
+NOTHING = Step(0, 0)
+
+
+# ---- what there is: sizes, weights, activations, FLOPs -----------------------
+
+
+def sizes(**named):
+    """The arguments as they are, if each is a finite number above 0.
+
+    named    such as B=B, D=D
+    returns  list of the values
+    raises   ValueError that names the argument and what was expected
+    source   chapter 5
+    """
+    for name, value in named.items():
+        real(name, value, above=0)
+    return list(named.values())
+
+
+def matrices(gated):
+    """Weight matrices of one layer: three if it is gated, two if not.
+
+    gated    True for In W_in times In W_gate, False for In W_in alone
+    returns  3 or 2
+    raises   ValueError if gated is neither True nor False
+    source   scaling-book part 4
+    """
+    return 3 if one_of("gated", gated, _EITHER) else 2
+
+
+def weight_bytes(D, F, gated=False, itemsize=2):
+    """Bytes of all weight matrices of one layer.
+
+    D, F      model and hidden size, in elements
+    gated     True: three weight matrices; False: two
+    itemsize  bytes per element; 2 is bf16
+    returns   bytes
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 4
+    """
+    D, F, itemsize = sizes(D=D, F=F, itemsize=itemsize)
+    return matrices(gated) * itemsize * D * F
+
+
+def activation_bytes(B, D, itemsize=2):
+    """Bytes of In[B, D], which is also the size of Out and of their gradients.
+
+    B, D      tokens and model size, in elements
+    itemsize  bytes per element; 2 is bf16
+    returns   bytes
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5
+    """
+    B, D, itemsize = sizes(B=B, D=D, itemsize=itemsize)
+    return itemsize * B * D
+
+
+def layer_flops(B, D, F, gated=False):
+    """FLOPs of one layer: 4BDF forward and 8BDF backward, half more if gated.
+
+    B, D, F  tokens, model and hidden size, in elements
+    gated    True: three weight matrices; False: two
+    returns  Step, in FLOPs of all chips together
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 5, data parallelism
+    """
+    B, D, F = sizes(B=B, D=D, F=F)
+    forward = matrices(gated) * 2 * B * D * F
+    return Step(forward, 2 * forward)
+
+
+# ---- what moves --------------------------------------------------------------
+
+
+def dp_volume(D, F, gated=False, itemsize=2):
+    """Data parallelism: an AllReduce of each weight gradient, 8DF bytes.
+
+    D, F      model and hidden size, in elements
+    gated     True: three weight matrices; False: two
+    itemsize  bytes per element; 2 is bf16
+    returns   Step, in bytes
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, data parallelism
+    """
+    gradients = weight_bytes(D, F, gated, itemsize)
+    return Step(forward=0, backward=2 * gradients)
+
+
+def zero_volume(stage, D, F, gated=False, itemsize=2, kept=False):
+    """ZeRO: 8DF bytes for stages 1 and 2, 12DF for stage 3.
+
+    stage     what is cut over the chips: 1 the optimiser's state, 2 gradients
+              as well, 3 weights as well (FSDP)
+    D, F      model and hidden size, in elements
+    gated     True: three weight matrices; False: two
+    itemsize  bytes per element; 2 is bf16
+    kept      stage 3: True keeps what forward gathered; False gathers again
+    returns   Step, in bytes
+    raises    ValueError that names the argument and what was expected
+    source    ZeRO paper, section 7; scaling-book part 5, FSDP
+    """
+    weights = gradients = weight_bytes(D, F, gated, itemsize)
+    again = 0 if one_of("kept", kept, _EITHER) else weights
+    if one_of("stage", stage, (1, 2, 3)) < 3:
+        return Step(forward=0, backward=gradients, update=weights)
+    return Step(forward=weights, backward=again + gradients)
+
+
+def fsdp_volume(D, F, gated=False, itemsize=2, kept=False):
+    """FSDP: weights gathered twice, gradients scattered once, 12DF bytes.
+
+    D, F, gated, itemsize, kept  as in `zero_volume`, of which it is stage 3
+    returns   Step, in bytes
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, FSDP
+    """
+    return zero_volume(3, D, F, gated, itemsize, kept)
+
+
+def tp_volume(B, D, itemsize=2, regather=False):
+    """Tensor parallelism: activations in, sums out, 4BD bytes each way.
+
+    B, D      tokens and model size, in elements
+    itemsize  bytes per element; 2 is bf16
+    regather  False: backward uses the gathered In that forward kept; True: it
+              gathers In again, 2BD bytes more
+    returns   Step, in bytes; a gate changes nothing
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, tensor parallelism
+    """
+    In = Out = activation_bytes(B, D, itemsize)
+    again = In if one_of("regather", regather, _EITHER) else 0
+    return Step(forward=In + Out, backward=Out + again + In)
+
+
+def fsdp_tp_volume(
+    B, D, F, X, Y, gated=False, itemsize=2, regather=False, kept=False
+):
+    """FSDP over X and TP over Y: each cuts what the other moves.
+
+    B, D, F   tokens, model and hidden size, in elements
+    X, Y      chips of the FSDP axis and of the TP axis
+    gated, itemsize  as in `zero_volume`
+    regather, kept   as in `tp_volume` and in `zero_volume`
+    returns   {"X": Step, "Y": Step}; forward 4DF/Y and 4BD/X bytes,
+              backward 8DF/Y and 4BD/X, or 6BD/X if In is gathered again
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, mixed FSDP and tensor parallelism
+    """
+    weights = fsdp_volume(D, F, gated, itemsize, kept)
+    activations = tp_volume(B, D, itemsize, regather)
+    X, Y = real("X", X, least=1), real("Y", Y, least=1)
+    return {
+        "X": Step(*(moved / Y for moved in weights)),
+        "Y": Step(*(moved / X for moved in activations)),
+    }
+
+
+def layer_volume(
+    strategy,
+    B,
+    D,
+    F,
+    X=1,
+    Y=1,
+    gated=False,
+    itemsize=2,
+    regather=False,
+    kept=False,
+):
+    """Bytes that a layer moves over each mesh axis, for any strategy.
+
+    strategy  "none", "dp", "zero1", "zero2", "fsdp", "tp" or "fsdp_tp"
+    B, D, F   tokens, model and hidden size, in elements
+    X, Y      chips of the data axis and of the TP axis; nothing moves over an
+              axis of one chip
+    gated, itemsize, regather, kept  as in `fsdp_tp_volume`
+    returns   {"X": Step, "Y": Step}
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, summary table
+    """
+    _refuse_idle(strategy, X, Y)
+    moved = fsdp_tp_volume(B, D, F, X, Y, gated, itemsize, regather, kept)
+    if strategy == "dp":
+        moved["X"] = dp_volume(D, F, gated, itemsize)
+    if strategy in ("zero1", "zero2"):
+        moved["X"] = zero_volume(int(strategy[-1]), D, F, gated, itemsize)
+    chips = {"X": X, "Y": Y}
+    return {axis: moved[axis] if chips[axis] > 1 else NOTHING for axis in "XY"}
+
+
+def pipeline_volume(B, D, itemsize=2):
+    """Pipeline: activations cross a stage boundary, and gradients come back.
+
+    B, D      tokens and model size, in elements
+    itemsize  bytes per element; 2 is bf16
+    returns   Step, in bytes over one boundary: BD elements each way
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, pipelining; CS336 (2025), lecture 7
+    """
+    Out = activation_bytes(B, D, itemsize)
+    return Step(forward=Out, backward=Out)
+
+
+def context_volume(B, h, kv=None, scheme="ring", itemsize=2):
+    """Context parallelism: what attention moves when tokens are cut.
+
+    B         tokens of the sequences that are cut
+    h, kv     elements of all query heads of a token, and of all its key heads;
+              None: as many; values have as many as keys
+    scheme    "ring" or "gather": keys and values go to everybody, in backward
+              again, and their gradients back; "ulysses": AllToAlls of queries,
+              keys, values and results, from tokens to heads and back
+    itemsize  bytes per element; 2 is bf16
+    returns   Step, in bytes
+    raises    ValueError that names the argument and what was expected
+    source    Ring Attention paper; DeepSpeed-Ulysses paper, section 3
+    """
+    B, h, kv = sizes(B=B, h=h, kv=h if kv is None else kv)
+    pair = 2 * activation_bytes(B, kv, itemsize)
+    if one_of("scheme", scheme, CONTEXTS) != "ulysses":
+        return Step(forward=pair, backward=2 * pair)
+    exchanged = (2 * activation_bytes(B, h, itemsize) + pair) / 4
+    return Step(forward=exchanged, backward=exchanged)
+
+
+def expert_volume(B, D, k=1, itemsize=2):
+    """Expert parallelism: tokens go to their experts and back, two AllToAlls.
+
+    B, D      tokens and model size, in elements
+    k         experts that each token visits; all experts equally busy
+    itemsize  bytes per element; 2 is bf16
+    returns   Step, in bytes
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 3, AllToAll; Switch Transformer paper
+    """
+    there = back = whole("k", k) * activation_bytes(B, D, itemsize) / 4
+    return Step(forward=there + back, backward=there + back)
+
+
+def tp_elements(b, s, h, t, recompute=False):
+    """Elements that leave a GPU in one layer under Megatron's TP.
+
+    b, s, h    sequences, tokens of each, model size
+    t          GPUs of the TP group
+    recompute  True: backward runs the forward pass again
+    returns    elements; four AllReduces of b s h on a ring, or six
+    raises     ValueError that names the argument and what was expected
+    source     Megatron-LM paper, section 3; CS336 (2025), lecture 7
+    """
+    b, s, h = sizes(b=b, s=s, h=h)
+    reduces = 6 if one_of("recompute", recompute, _EITHER) else 4
+    return reduces * 2 * b * s * h * (whole("t", t) - 1) / t
+
+
+def _refuse_idle(strategy, X, Y):
+    """ValueError if an axis has chips that the strategy leaves idle."""
+    one_of("strategy", strategy, STRATEGIES)
+    uses = {"none": "", "tp": "Y", "fsdp_tp": "XY"}.get(strategy, "X")
+    for name, chips in (("X", X), ("Y", Y)):
+        if real(name, chips, least=1) > 1 and name not in uses:
+            raise ValueError(
+                f"{name} must be 1 for the strategy {strategy!r}, which does "
+                f"not use that axis; got {chips!r}"
+            )

@@ -1,0 +1,998 @@
+"""Strategies: worked numbers, thresholds, laws, and what is refused."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardlab import cost, pipeline
+from shardlab.cost import Step
+from shardlab.hw import CHIPS, H100, V4P, V5E, V5P
+
+DAY = 86_400
+ALPHA = 2550  # FLOP/s over the bytes/s of one axis of a v5p
+F_70B = 28_672  # hidden size of LLaMA-3 70B
+F_13B = 13_824  # of LLaMA-2 13B
+D_13B = 5120
+
+# Formulas that are equal on paper, in another order of operations.
+close = pytest.approx
+
+
+def same(expected):
+    return close(expected, rel=1e-12, abs=0)
+
+
+# ---- bytes per layer: the summary table --------------------------------------
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_bytes_per_layer(gated):
+    B, D, F, X, Y = 4096, 64, 256, 8, 4
+    DF, BD = (3 if gated else 2) * D * F, B * D
+    expected = {
+        "none": ((0, 0, 0), (0, 0, 0)),
+        "dp": ((0, 4 * DF, 0), (0, 0, 0)),  # T1.9: 8DF
+        "zero1": ((0, 2 * DF, 2 * DF), (0, 0, 0)),  # T2.4: 8DF
+        "zero2": ((0, 2 * DF, 2 * DF), (0, 0, 0)),
+        "fsdp": ((2 * DF, 4 * DF, 0), (0, 0, 0)),  # T7.5: 12DF
+        "tp": ((0, 0, 0), (4 * BD, 4 * BD, 0)),  # T3.5: 8BD
+        "fsdp_tp": (
+            (2 * DF / Y, 4 * DF / Y, 0),
+            (4 * BD / X, 4 * BD / X, 0),  # ET-29: not 8BD/X
+        ),
+    }
+    assert set(expected) == set(cost.STRATEGIES)
+    for name, (over_X, over_Y) in expected.items():
+        chips = {"X": X} if name not in ("none", "tp") else {}
+        chips |= {"Y": Y} if name in ("tp", "fsdp_tp") else {}
+        got = cost.layer_volume(name, B, D, F, **chips, gated=gated)
+        assert got == {"X": over_X, "Y": over_Y}
+
+
+def test_totals_of_the_summary_table():
+    D, F, B = 64, 256, 4096
+    assert cost.dp_volume(D, F).total == 8 * D * F  # T7.5
+    assert cost.zero_volume(1, D, F).total == 8 * D * F
+    assert cost.fsdp_volume(D, F).total == 12 * D * F
+    ratio = Fraction(cost.fsdp_volume(D, F).total, cost.dp_volume(D, F).total)
+    assert ratio == Fraction(3, 2)  # C3.14, V-3
+    assert cost.fsdp_volume(D, F, kept=True).total == 8 * D * F
+    assert cost.tp_volume(B, D).total == 8 * B * D
+    assert cost.layer_flops(B, D, F).total == 12 * B * D * F  # EZ-7
+
+
+def test_gathered_again_or_kept():  # ET-29
+    B, D, F, X, Y = 4096, 64, 256, 8, 4
+    saved, again = (
+        cost.fsdp_tp_volume(B, D, F, X, Y, regather=r)["Y"].backward
+        for r in (False, True)
+    )
+    assert (saved, again) == (4 * B * D / X, 6 * B * D / X)
+    assert cost.fsdp_tp_volume(B, D, F, X, Y)["Y"].backward == saved
+    assert cost.tp_volume(B, D, regather=True).total == 10 * B * D
+    kept = cost.fsdp_tp_volume(B, D, F, X, Y, kept=True)["X"]
+    assert kept == (4 * D * F / Y, 4 * D * F / Y, 0)
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"), [(1, 0), (2, 4.0), (4, 6.0), (8, 7.0), (16, 7.5)]
+)
+def test_tp_against_pp_per_layer(t, expected):  # C4.17, EC-18
+    b, s, h = 2, 2048, 512
+    assert cost.tp_elements(b, s, h, t) / (b * s * h) == expected
+    with_recompute = cost.tp_elements(b, s, h, t, recompute=True)
+    assert with_recompute == 1.5 * cost.tp_elements(b, s, h, t)
+    # The MLP is half of a layer; a volume leaves the factor (t - 1) / t out.
+    mlp = cost.tp_volume(b * s, h).total / 2
+    assert mlp * (t - 1) / t == cost.tp_elements(b, s, h, t) / 2
+    boundary = cost.pipeline_volume(b * s, h, itemsize=1)
+    assert boundary == (b * s * h, b * s * h, 0)
+
+
+def test_recomputed_tp_at_the_limit():  # EC-18
+    assert cost.tp_elements(1, 1, 1, 10**9, recompute=True) == close(12)
+
+
+def test_context_moves_keys_and_values():
+    B, h, kv = 8192, 4096, 1024
+    assert cost.context_volume(B, h) == (4 * B * h, 8 * B * h, 0)
+    assert cost.context_volume(B, h, kv) == (4 * B * kv, 8 * B * kv, 0)
+    ring, gather = (
+        cost.context_volume(B, h, kv, scheme) for scheme in ("ring", "gather")
+    )
+    assert ring == gather
+    q = out = 2 * B * h
+    k = v = 2 * B * kv
+    each = (q + out + k + v) / 4
+    assert cost.context_volume(B, h, kv, "ulysses") == (each, each, 0)
+
+
+def test_experts_move_tokens_there_and_back():  # C6.2, S8.3
+    B, D, k = 4096, 512, 2
+    there = cost.volume("all_to_all", 2 * k * B * D)
+    assert cost.expert_volume(B, D, k) == (2 * there, 2 * there, 0)
+
+
+sizes = st.integers(1, 10**6)
+
+
+@given(sizes, sizes, sizes, st.integers(2, 64), st.integers(2, 64))
+def test_each_axis_cuts_what_the_other_moves(B, D, F, X, Y):  # T4.3
+    both = cost.layer_volume("fsdp_tp", B, D, F, X, Y)
+    fsdp = cost.layer_volume("fsdp", B, D, F, X)["X"]
+    tp = cost.layer_volume("tp", B, D, F, 1, Y)["Y"]
+    assert both["X"] == tuple(part / Y for part in fsdp)
+    assert both["Y"] == tuple(part / X for part in tp)
+    assert cost.layer_volume("fsdp_tp", B, D, F, X, 1)["X"] == fsdp
+    assert cost.layer_volume("fsdp_tp", B, D, F, 1, Y)["Y"] == tp
+
+
+@given(sizes, sizes, sizes, st.sampled_from([1, 2, 4]))
+def test_volumes_scale_with_the_itemsize_and_the_gate(B, D, F, itemsize):
+    for name in ("dp", "zero1", "zero2", "fsdp"):
+        half, gated = (
+            cost.layer_volume(name, B, D, F, 8, **how)["X"]
+            for how in ({"itemsize": itemsize}, {"gated": True})
+        )
+        plain = cost.layer_volume(name, B, D, F, 8)["X"]
+        assert half.total * 2 == plain.total * itemsize
+        assert gated.total * 2 == plain.total * 3
+    assert cost.tp_volume(B, D, itemsize).total * 2 == (
+        cost.tp_volume(B, D).total * itemsize
+    )
+
+
+@given(sizes, sizes)
+def test_reduce_is_scatter_and_gather_here_too(D, F):  # C3.9, T2.2
+    dp, zero = cost.dp_volume(D, F), cost.zero_volume(2, D, F)
+    assert dp.total == zero.total == zero.backward + zero.update
+
+
+# ---- thresholds of DP and FSDP -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        pytest.param(cost.tokens_per_chip(V5P), 2550, id="T1.14-one-axis"),
+        pytest.param(cost.tokens_per_chip(V5P, 3), 850, id="T1.14-three-axes"),
+        pytest.param(cost.tokens_per_chip(V5E), 2189, id="T2.7-v5e"),
+        pytest.param(cost.tokens_per_chip(V4P), 3056, id="ET-13-v4p"),
+        pytest.param(
+            cost.tokens_per_chip(V5P, precision="int8"), 5100, id="T3.8"
+        ),
+        pytest.param(
+            cost.tokens_per_chip(V5P, precision="int8", itemsize=1),
+            2550,
+            id="T3.8-int8-bytes",
+        ),
+        pytest.param(cost.tokens_per_chip(H100), 2200, id="H100-node"),
+        pytest.param(cost.pod_tokens(V5P), 73_440, id="N14"),
+        pytest.param(850 * 8960, 7_616_000, id="T1.14-pod"),
+        pytest.param(cost.max_chips(40e6, 850), 47_059, id="T2.8"),
+        pytest.param(cost.max_chips(16e6, 850), 18_824, id="T2.9-chips"),
+        pytest.param(cost.max_chips(2e6, 850), 2353, id="T6.2"),
+        pytest.param(850 * 4096, 3_481_600, id="ET-32"),
+    ],
+)
+def test_tokens(tokens, expected):
+    assert round(tokens) == expected
+
+
+@pytest.mark.parametrize("strategy", ["dp", "fsdp", "zero1"])
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_knee_of_data_parallelism(strategy, gated, axes):  # T1.12, T2.6, ET-6
+    X, D, F = 64, 8192, 28_672
+    part = "forward" if strategy == "fsdp" else "backward"
+    for change, bound in ((1.001, True), (0.999, False)):
+        B = change * X * cost.tokens_per_chip(V5P, axes)
+        layer = cost.t_layer(strategy, B, D, F, V5P, X, M_X=axes, gated=gated)
+        times = getattr(layer, part)
+        # ZeRO moves half in backward and half in the update.
+        ratio = times.ratio / (2 if strategy == "zero1" else 1)
+        assert (ratio > 1) is bound
+        assert ratio == close(change, rel=1e-9)
+
+
+def test_time_of_data_parallelism():  # T1.10, T1.11, T2.6
+    B, D, F, X = 2e6, 8192, 28_672, 1024
+    C, W = 4.59e14, 1.8e11
+    dp = cost.t_layer("dp", B, D, F, V5P, X)
+    assert dp.forward == same((4 * B * D * F / (X * C), 0))
+    assert dp.backward == same((8 * B * D * F / (X * C), 8 * D * F / W))
+    assert cost.seconds(dp.backward) == same(
+        8 * D * F * max(B / (X * C), 1 / W)
+    )
+    fsdp = cost.t_layer("fsdp", B, D, F, V5P, X)
+    assert cost.seconds(fsdp.forward) == same(
+        4 * D * F * max(B / (X * C), 1 / W)
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(500, 1.37), (1000, 1.25), (2550, 1.0), (9e4, 1.0)]
+)
+def test_fsdp_has_the_knee_of_dp_and_more_to_move(tokens, expected):  # V-3
+    X, D, F = 64, 8192, 28_672
+    dp, fsdp = (
+        cost.step_seconds(cost.t_layer(name, tokens * X, D, F, V5P, X))
+        for name in ("dp", "fsdp")
+    )
+    assert round(fsdp / dp, 2) == expected
+
+
+@given(st.sampled_from(["dp", "zero1", "zero2", "fsdp", "tp"]), st.booleans())
+def test_same_arithmetic_under_every_strategy(strategy, gated):  # ET-8, EZ-5
+    chips = {"Y": 8} if strategy == "tp" else {"X": 8}
+    layer = cost.t_layer(strategy, 1e6, 64, 256, V5P, **chips, gated=gated)
+    alone = cost.t_layer("none", 1e6, 64, 256, V5P, gated=gated)
+    for mine, its in zip(layer, alone, strict=True):
+        assert mine.math * 8 == same(its.math)
+        assert its.comm == 0
+
+
+def test_communication_does_not_know_the_batch():  # Z2.5, Z4.2
+    def comm(strategy, B, **chips):
+        return cost.t_layer(strategy, B, 64, 256, V5P, **chips).backward.comm
+
+    assert comm("dp", 1e5, X=8) == comm("dp", 1e6, X=64)
+    assert comm("fsdp", 1e5, X=8) == comm("fsdp", 1e6, X=64)
+    assert comm("tp", 1e6, Y=8) == same(10 * comm("tp", 1e5, Y=8))
+
+
+# ---- tensor parallelism ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        pytest.param(cost.tp_limit(8192, V5P), 3.2, id="Z4.4"),
+        pytest.param(cost.tp_limit(30_000, V5P), 11.8, id="T3.6"),
+        pytest.param(cost.tp_limit(F_70B, V5P), 11.2, id="T3.9"),
+        pytest.param(cost.tp_limit(F_70B, V5P, gated=True), 16.9, id="ET-13"),
+        pytest.param(cost.tp_limit(50_000, V5P), 19.6, id="T3.10"),
+        pytest.param(cost.tp_limit(24_576, V5P), 9.6, id="ET-14"),
+        pytest.param(
+            cost.tp_limit(24_576, V5P, gated=True), 14.5, id="ET-14-g"
+        ),
+        pytest.param(cost.tp_limit(F_70B, V5P, 2), 22.5, id="T6.1-N15"),
+        pytest.param(cost.tp_limit(32_768, V5P), 12.9, id="ET-20"),
+        pytest.param(cost.tp_limit(F_13B, V5P, gated=True), 8.1, id="W-T4-g"),
+        pytest.param(
+            cost.tp_limit(F_70B, V5P, precision="int8", itemsize=1),
+            11.2,
+            id="T3.8",
+        ),
+    ],
+)
+def test_tp_limit(limit, expected):
+    assert round(limit, 1) == expected
+
+
+@pytest.mark.parametrize(("chip", "F"), [(V5P, 20_400), (V4P, 24_444)])
+def test_eight_way_needs_this_hidden_size(chip, F):  # T3.9, ET-13
+    assert cost.tp_limit(F, chip) == close(8, abs=1e-3)
+
+
+@given(sizes, st.integers(2, 64), st.booleans())
+def test_tp_limit_does_not_know_the_batch(B, Y, gated):  # T3.5, T3.6, Z4.3
+    F = 20_000
+    for chip in (V5P, H100):
+        layer = cost.t_layer("tp", B, 512, F, chip, Y=Y, gated=gated)
+        limit = cost.tp_limit(F, chip, gated=gated)
+        assert layer.forward.ratio == same(limit / Y)
+        # Backward does twice the arithmetic for the same bytes.
+        assert layer.backward.ratio == same(2 * limit / Y)
+
+
+# ---- FSDP and TP -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        pytest.param(
+            cost.mixed_tokens_per_chip(32_768, V5P, overlap=False),
+            396.9,
+            id="T4.9-sum",
+        ),
+        pytest.param(cost.mixed_tokens_per_chip(32_768, V5P), 99.2, id="Z5.3"),
+        pytest.param(
+            cost.mixed_tokens_per_chip(30_000, V5P, overlap=False),
+            433.5,
+            id="ET-23-sum",
+        ),
+        pytest.param(cost.mixed_tokens_per_chip(30_000, V5P), 108.4, id="N15"),
+        pytest.param(
+            cost.mixed_tokens_per_chip(F_13B, V5P, overlap=False),
+            940.8,
+            id="T8.3c-sum",
+        ),
+        pytest.param(cost.mixed_tokens_per_chip(F_13B, V5P), 235.2, id="N16"),
+        pytest.param(
+            850 / cost.mixed_tokens_per_chip(32_768, V5P), 8.6, id="Z5.4"
+        ),
+        pytest.param(
+            850 / cost.mixed_tokens_per_chip(32_768, V5P, overlap=False),
+            2.1,
+            id="T4.10",
+        ),
+        pytest.param(1e6 / 8960, 111.6, id="N15-two-pods"),
+    ],
+)
+def test_mixed_tokens(tokens, expected):
+    assert round(tokens, 1) == expected
+
+
+@pytest.mark.parametrize(
+    ("chips", "expected"),
+    [
+        pytest.param(
+            cost.max_chips(
+                2e6, cost.mixed_tokens_per_chip(30_000, V5P, overlap=False)
+            ),
+            4614,
+            id="T6.3-sum",
+        ),
+        pytest.param(
+            cost.max_chips(2e6, cost.mixed_tokens_per_chip(30_000, V5P)),
+            18_454,
+            id="T6.3-max",
+        ),
+        pytest.param(
+            4096 * cost.mixed_tokens_per_chip(32_768, V5P, overlap=False),
+            1_625_625,
+            id="ET-19",
+        ),
+        pytest.param(
+            4096 * cost.mixed_tokens_per_chip(32_768, V5P), 406_406, id="T4.12"
+        ),
+        pytest.param(
+            8192 * cost.mixed_tokens_per_chip(30_000, V5P, overlap=False),
+            3_551_232,
+            id="ET-24",
+        ),
+    ],
+)
+def test_chips_and_batches_of_the_mixed_scheme(chips, expected):
+    assert round(chips) == expected
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        pytest.param(cost.x_opt(48_000, 32_768, 64), 13.69, id="T4.7"),
+        pytest.param(cost.x_opt(48_000, 32_768, 64, 1, 1), 9.68, id="EZ-9"),
+        pytest.param(cost.x_opt(48_000, 32_000, 64), 13.86, id="ET-16"),
+        pytest.param(cost.x_opt(1e6, F_13B, 4096), 769.8, id="W-T4-1M"),
+        pytest.param(cost.x_opt(3e6, F_13B, 4096), 1333.33, id="N16"),
+        pytest.param(cost.x_opt(10e6, F_13B, 4096), 2434.32, id="W-T4-10M"),
+        pytest.param(cost.x_opt(262_144, 32_768, 4096), 256.0, id="ET-20"),
+    ],
+)
+def test_x_opt(X, expected):
+    assert round(X, 2) == expected
+
+
+def test_axis_is_no_shorter_than_a_chip_and_no_longer_than_all():
+    assert cost.x_opt(1, 1e6, 64) == 1
+    assert cost.x_opt(1e9, 1e3, 64) == 64
+
+
+@pytest.mark.parametrize(("M_X", "M_Y"), [(1, 1), (1, 2), (2, 2), (0.5, 3)])
+@pytest.mark.parametrize("gated", [False, True])
+def test_axes_of_the_network_under_each(M_X, M_Y, gated):  # N12
+    F, N = 32_768, 4096
+    knee = cost.mixed_tokens_per_chip(F, V5P, M_X, M_Y, gated)
+    X = cost.x_opt(knee * N, F, N, M_X, M_Y, gated)
+    at_knee = forward(knee * N, F, X, N / X, M_X, M_Y, gated=gated)
+    assert at_knee.ratio == same(1)
+    weights = 1.5 * F if gated else F
+    assert knee == same(ALPHA**2 / (M_X * M_Y * weights))
+
+
+def test_split_of_the_example():  # T4.7
+    assert cost.best_split(48_000, 32_768, 64, V5P) == (16, 4)
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected"), [(False, 15_300), (True, 3825)]
+)
+def test_mixing_pays_from(overlap, expected):  # V-1, ET-33
+    assert cost.mixed_pays_from(V5P, overlap=overlap) == same(expected)
+    fsdp = cost.tokens_per_chip(V5P, 3)
+    for change, pays in ((1.01, True), (0.99, False)):
+        mixed = cost.mixed_tokens_per_chip(
+            change * expected, V5P, overlap=overlap
+        )
+        assert (mixed < fsdp) is pays
+
+
+def forward(B, F, X, Y, M_X=2, M_Y=1, **how):
+    return cost.t_layer("fsdp_tp", B, 64, F, V5P, X, Y, M_X, M_Y, **how).forward
+
+
+W_T4 = {  # batch: pure FSDP; 2048x2, 1024x4, 512x8, each max and sum
+    1e6: (0.287, 0.383, 0.336, 0.766, 0.489, 0.678, 0.470),
+    3e6: (0.862, 1.149, 0.807, 1.355, 0.852, 0.678, 0.591),
+    10e6: (2.872, 2.711, 1.587, 1.355, 1.152, 0.678, 0.649),
+}
+
+
+@pytest.mark.parametrize(
+    ("B", "row"),
+    [pytest.param(*r, id=f"W-T4-{r[0]:.0e}") for r in W_T4.items()],
+)
+def test_question_4(B, row):  # T8.4
+    got = [forward(B, F_13B, 4096, 1, M_X=3).ratio]
+    for X, Y in ((2048, 2), (1024, 4), (512, 8)):
+        for overlap in (True, False):
+            got.append(forward(B, F_13B, X, Y, overlap=overlap).ratio)
+    assert tuple(round(ratio, 3) for ratio in got) == row
+
+
+def test_other_layouts_of_question_4():  # W-T4
+    def at_1M(*how, **options):
+        return round(forward(1e6, F_13B, 512, 8, *how, **options).ratio, 3)
+
+    assert at_1M(1, 2) == 0.766
+    assert at_1M(gated=True) == 1.016
+    # All three axes' bandwidth shared freely: the sum, over three axes.
+    assert at_1M(3, 3, overlap=False) == 1.079
+    assert round(1e6 / 4096, 1) == 244.1
+
+
+@pytest.mark.parametrize(
+    ("B", "best"),
+    [(1e6, (1024, 4)), (3e6, (1024, 4)), (10e6, (4096, 1))],
+)
+def test_best_power_of_two(B, best):  # T8.3c, T8.4, ET-33
+    assert cost.best_split(B, F_13B, 4096, V5P) == best
+
+
+@pytest.mark.parametrize(
+    ("B", "X", "overlap", "expected"),
+    [
+        pytest.param(3.5e6, 1024, False, 0.950, id="ET-24-3.5M-sum"),
+        pytest.param(3.5e6, 1024, True, 1.471, id="ET-24-3.5M-max"),
+        pytest.param(1.5e6, 1024, False, 0.645, id="ET-24-1.5M-sum"),
+        pytest.param(1.5e6, 1024, True, 1.149, id="ET-24-1.5M-max"),
+        pytest.param(1e6, 1024, True, 0.766, id="ET-24-newest"),
+        pytest.param(1e6, 512, True, 0.735, id="ET-24-512x16"),
+    ],
+)
+def test_recipe_for_a_pod(B, X, overlap, expected):  # T6.4
+    ratio = forward(B, 30_000, X, 8192 // X, overlap=overlap).ratio
+    assert round(ratio, 3) == expected
+
+
+def crossing(first, second, low=1e5, high=1e8):
+    """The batch at which two layouts need the same time to communicate."""
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        if first(middle) < second(middle):
+            low = middle
+        else:
+            high = middle
+    return middle
+
+
+@pytest.mark.parametrize(("overlap", "expected"), [(False, 4.54), (True, 5.59)])
+def test_fsdp_takes_over(overlap, expected):  # T4.13, ET-20
+    batch = crossing(
+        lambda B: forward(B, 32_768, 512, 8, overlap=overlap).comm,
+        lambda B: forward(B, 32_768, 4096, 1, M_X=3).comm,
+    )
+    assert round(batch / 1e6, 2) == expected
+
+
+def test_sixteen_way_tp_is_for_small_batches():  # ET-20, T4.14
+    batch = crossing(
+        lambda B: forward(B, 32_768, 256, 16, overlap=False).comm,
+        lambda B: forward(B, 32_768, 512, 8, overlap=False).comm,
+    )
+    assert round(batch / 1e6, 2) == 0.52
+    for B in (1e5, 1e6, 1e7, 1e9):
+        assert forward(B, 32_768, 256, 16).ratio < 1
+
+
+def test_plotted_curve_crosses():  # ET-19
+    def ratio(B):
+        return forward(B, 32_768, 512, 8, overlap=False).ratio
+
+    assert ratio(1.72e6) < 1 < ratio(1.74e6)
+
+
+def test_flat_line_of_64_way_tp():  # T4.11, ET-18
+    tp = cost.t_layer("tp", 1e6, 64, 30_000, V5P, Y=64, M_Y=3).forward
+    assert round(tp.ratio, 3) == 0.551
+
+
+REAL = st.floats(1, 64)
+
+
+@given(st.floats(1e4, 1e8), st.floats(1e3, 1e5), st.booleans(), REAL)
+def test_no_split_beats_x_opt(B, F, gated, X):  # T4.6, Z5.2
+    N = 64
+    best = cost.x_opt(B, F, N, gated=gated)
+    for overlap in (True, False):
+        how = {"gated": gated, "overlap": overlap}
+
+        def comm(X, how=how):
+            # Both axes are kept above one chip, where each has traffic.
+            X = min(max(X, 1 + 1e-9), N - 1e-6)
+            return forward(B, F, X, N / X, **how).comm
+
+        assert comm(best) <= comm(X) * (1 + 1e-6)
+
+
+@given(st.floats(1e3, 1e5), st.booleans(), st.floats(0.1, 10))
+def test_threshold_is_met_at_x_opt(F, gated, change):  # T4.8, T9.4, ET-35
+    N = 4096
+    for overlap in (True, False):
+        knee = cost.mixed_tokens_per_chip(F, V5P, gated=gated, overlap=overlap)
+        B = change * knee * N
+        X = cost.x_opt(B, F, N, gated=gated)
+        if not 1.001 < X < N / 1.001:
+            continue
+        times = forward(B, F, X, N / X, gated=gated, overlap=overlap)
+        assert times.ratio == close(math.sqrt(change), rel=1e-9)
+
+
+@given(st.floats(1e4, 1e8), st.floats(1e3, 1e5), st.booleans())
+def test_sum_and_maximum(B, F, gated):  # V-1, T4.5, Z5.1
+    N = 64
+    for X, Y in cost.splits(N):
+        longer, added = (
+            forward(B, F, X, Y, gated=gated, overlap=o) for o in (True, False)
+        )
+        assert longer.math == added.math
+        assert longer.comm <= added.comm <= 2 * longer.comm
+    X = cost.x_opt(B, F, N, gated=gated)
+    if 1 < X < N:
+        longer, added = (
+            forward(B, F, X, N / X, gated=gated, overlap=o)
+            for o in (True, False)
+        )
+        assert added.comm == close(2 * longer.comm, rel=1e-9)
+
+
+@given(st.floats(1e4, 1e8), st.floats(1e3, 1e5), st.integers(1, 4096))
+def test_best_split_is_the_best_of_all(B, F, N):
+    X, Y = cost.best_split(B, F, N, V5P)
+    assert X * Y == N
+    assert Y & (Y - 1) == 0
+
+    def comm(X, Y):
+        axes = (3, 1) if Y == 1 else (2, 3) if X == 1 else (2, 1)
+        return forward(B, F, X, Y, *axes).comm
+
+    assert comm(X, Y) <= min(comm(*split) for split in cost.splits(N))
+
+
+@pytest.mark.parametrize(
+    ("N", "expected"),
+    [
+        (1, [(1, 1)]),
+        (12, [(12, 1), (6, 2), (3, 4)]),
+        (7, [(7, 1)]),
+        (8, [(8, 1), (4, 2), (2, 4), (1, 8)]),
+    ],
+)
+def test_splits(N, expected):
+    assert cost.splits(N) == expected
+    assert all(type(chips) is int for pair in cost.splits(N) for chips in pair)
+
+
+@pytest.mark.parametrize("strategy", cost.STRATEGIES)
+def test_exact_factors_and_their_limit(strategy):
+    chips = {"X": 8} if strategy not in ("none", "tp") else {}
+    chips |= {"Y": 4} if strategy in ("tp", "fsdp_tp") else {}
+    how = (strategy, 1e6, 64, 256, V5P)
+    limit = cost.t_layer(*how, **chips, overlap=False)
+    exact = cost.t_layer(*how, **chips, overlap=False, exact=True)
+    moved = cost.layer_volume(*how[:4], **chips)
+    for part in range(3):
+        assert exact[part].math == limit[part].math
+        by_hand = moved["X"][part] * 7 / 8 + moved["Y"][part] * 3 / 4
+        assert exact[part].comm == same(by_hand / 1.8e11)
+
+
+@pytest.mark.parametrize("n_axes", [1, 2, 3])
+@pytest.mark.parametrize("X", [4, 8])
+def test_exact_volume_is_the_exact_gather(n_axes, X):
+    V = 10**9
+    gather = cost.t_collective(
+        "all_gather", V, (X,) * n_axes, V5P.link_bw, algorithm="balanced"
+    )
+    assert cost.t_comm(V, V5P, n_axes, X=X**n_axes) == same(gather)
+    line = cost.t_all_gather(V, X, V5P.link_bw, wrap=False)
+    assert cost.t_comm(V, V5P, X=X, wrap=False) == same(line)
+    switch = cost.t_all_gather(V, X, H100.link_bw, directions=1)
+    assert cost.t_comm(V, H100, X=X) == same(switch)
+
+
+# ---- across pods, pipelines, attention, experts ------------------------------
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("N", [64, 8960])
+def test_pods_need_their_tokens_whatever_their_size(gated, N):  # T6.6, ET-25
+    for change, bound in ((1.001, True), (0.999, False)):
+        B = 10 * 73_440 * change
+        times = cost.t_cross_pod(B, 8192, F_70B, N, 10, V5P, gated=gated)
+        assert (times.ratio > 1) is bound
+    assert times.ratio == close(0.999, rel=1e-9)
+
+
+def test_egress_of_a_host():  # ET-26
+    halved = 4 * V5P.flops / 1.25e10
+    assert halved == same(146_880)
+    assert 4 * V5P.flops / 2.5e10 == same(cost.pod_tokens(V5P))
+    assert round(8960 / 4) == 2240  # hosts of a pod, "about 2000"
+
+
+def test_one_pod_sends_nothing_outside():
+    assert cost.t_cross_pod(1e6, 64, 256, 64, 1, V5P).comm == 0
+    two = cost.t_cross_pod(1e6, 64, 256, 64, 2, V5P)
+    exact = cost.t_cross_pod(1e6, 64, 256, 64, 2, V5P, exact=True)
+    assert two.comm == same(8 * 64 * 256 / 64 / 6.25e9)
+    assert exact.comm == same(two.comm / 2)
+    assert exact.math == two.math
+
+
+def test_pipelines_send_little():  # T5.4, C4.5
+    B, D, m = 2**20, 8192, 8
+    seconds = cost.t_pipeline_send(B, D, m, H100.dcn_bw)
+    assert seconds == same(2 * B / m * D / 5e10)
+    assert cost.t_pipeline_send(B, D, m, 5e10, 1e-3) == same(seconds + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        pytest.param(cost.bubble(4, 8), 3 / 8, id="EC-15-1F1B"),
+        pytest.param(cost.bubble(8, 32), 7 / 32, id="T5.5"),
+        pytest.param(cost.bubble(4, 8, v=2), 3 / 16, id="C4.8"),
+        pytest.param(cost.zero_bubble(4, 8), 1 / 8, id="EC-15-split"),
+        pytest.param(
+            cost.zero_bubble(4, 8, 1, 1, 0.5) / cost.bubble(4, 8),
+            0.5,
+            id="EC-15-whole-backward-of-one",
+        ),
+        pytest.param(
+            cost.dualpipe_bubble(16, 32, 1, 2, 1) * 32 * 3, 14, id="ET-22"
+        ),
+        pytest.param(cost.bubble(16, 32) * 32 * 3, 45, id="ET-22-1F1B"),
+        pytest.param(cost.naive_bubble(4), 3, id="C4.2"),
+        pytest.param(cost.idle_share(cost.naive_bubble(4)), 3 / 4, id="C4.2-n"),
+        pytest.param(cost.idle_share(cost.bubble(4, 8)), 3 / 11, id="C4.3"),
+    ],
+)
+def test_bubble(share, expected):
+    assert share == same(expected)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize(("F", "B", "W"), [(1, 2, 1), (2, 3, 1), (2, 4, 2)])
+def test_bubbles_as_events_make_them(p, rounds, F, B, W):
+    m = rounds * p
+    schedules = [
+        (cost.naive_bubble(p), pipeline.naive(p, m, F, B)),
+        (cost.bubble(p, m), pipeline.gpipe(p, m, F, B)),
+        (cost.bubble(p, m), pipeline.one_f_one_b(p, m, F, B)),
+        (cost.bubble(p, m, v=2), pipeline.interleaved(p, m, 2, F, B)),
+        (cost.bubble(p, m, v=3), pipeline.interleaved(p, m, 3, F, B)),
+        (cost.zero_bubble(p, m, F, B, W), pipeline.zero_bubble(p, m, F, B, W)),
+    ]
+    for closed, events in schedules:
+        assert closed == same(float(pipeline.bubble(events)))
+
+
+@pytest.mark.parametrize(
+    ("p", "m"), [(2, 4), (4, 8), (8, 16), (8, 32), (16, 32)]
+)
+@pytest.mark.parametrize("both", [None, 2, 2.5])
+def test_bubble_of_two_streams_as_events_make_it(p, m, both):  # ET-22
+    events = pipeline.dualpipe(p, m, 1, 2, 1, both)
+    idle = cost.dualpipe_bubble(p, m, 1, 2, 1, both) * m * 3
+    assert idle == same(float(max(pipeline.idle(events))))
+
+
+def test_ring_attention():
+    B, h, X = 131_072, 8192, 8
+    layer = cost.t_ring_attention(B, h, X, V5P)
+    C, link_bw = V5P.flops, V5P.link_bw
+    assert layer.forward.math == same(4 * B**2 * h / X / C)
+    # In each of X - 1 hops a chip hands on its keys and values of B / X tokens.
+    hop = 2 * 2 * (B / X) * h / link_bw
+    assert layer.forward.comm == same((X - 1) * hop)
+    assert layer.backward == same((2.5 * layer[0].math, 2 * layer[0].comm))
+    assert layer.update == (0, 0)
+    both_ways = cost.t_ring_attention(B, h, X, V5P, directions=2)
+    assert both_ways.forward.comm == same(layer.forward.comm / 2)
+
+
+@given(st.integers(2, 64), st.sampled_from([1, 4, 8]), st.sampled_from([1, 2]))
+def test_tokens_that_hide_a_hop(X, heads_per_kv, directions):
+    tokens = cost.ring_attention_tokens(V5P, heads_per_kv, directions)
+    h = 8192
+    layer = cost.t_ring_attention(
+        tokens * X, h, X, V5P, h / heads_per_kv, directions
+    )
+    # X blocks are multiplied while X - 1 travel.
+    assert layer.forward.ratio == same(X / (X - 1))
+    assert cost.ring_attention_tokens(V5P) == same(2 * ALPHA)
+
+
+@given(st.integers(2, 64), st.booleans(), st.integers(1, 8))
+def test_experts(X, gated, k):
+    F = 2048
+    layer = cost.t_expert(1e6, 512, F, X, V5P, k, gated=gated)
+    limit = cost.expert_limit(F, V5P, gated=gated)
+    assert layer.forward.ratio == same(limit / X)
+    assert limit == same(4 * cost.tp_limit(F, V5P, gated=gated))
+    alone = cost.t_expert(1e6, 512, F, 1, V5P, k, gated=gated)
+    assert alone.forward.comm == 0
+    assert alone.forward.math == same(X * layer.forward.math)
+
+
+# ---- a step and a run --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        pytest.param((18_823, 0.5), 16.88, id="T2.9"),
+        pytest.param((17_920, 0.5), 17.73, id="ET-12"),
+        pytest.param((89_600, 0.5), 3.55, id="ET-27"),
+        pytest.param((89_600, 1.0), 1.77, id="ET-27-peak"),
+    ],
+)
+def test_days_of_llama_3_70b(days, expected):  # T6.7
+    N, mfu = days
+    flops = cost.training_flops(70e9, 15e12)
+    assert flops == 6.3e24
+    seconds = cost.t_train(flops, N, V5P, mfu)
+    assert round(seconds / DAY, 2) == expected
+    assert cost.mfu(flops, seconds, N, V5P) == same(mfu)
+
+
+def test_two_days_need_this_utilisation():  # ET-27
+    assert round(cost.mfu(6.3e24, 2 * DAY, 89_600, V5P), 2) == 0.89
+
+
+@pytest.mark.parametrize(
+    ("B", "peak", "at_40"),
+    [(1e6, 0.0415, 0.104), (3e6, 0.125, 0.311), (10e6, 0.415, 1.04)],
+)
+def test_step_of_llama_2_13b(B, peak, at_40):  # T8.3c, W-T4, N16
+    L, D, F, V = 40, D_13B, F_13B, 32_000
+    params = 3 * L * D * F + 4 * D * 40 * 128 * L + 2 * V * D
+    assert params == 13_015_449_600  # T8.1, ET-30
+    flops = cost.training_flops(params, B)
+    for mfu, expected in ((1.0, peak), (0.4, at_40)):
+        seconds = cost.t_train(flops, 4096, V5P, mfu)
+        assert seconds == close(expected, rel=5e-3)
+
+
+def test_layers_add_up_to_the_six_of_a_step():  # EZ-7, T9
+    B, D, F, L = 4096, 512, 2048, 12
+    layers = L * cost.layer_flops(B, D, F, gated=True).total
+    assert layers == cost.training_flops(L * 3 * D * F, B)
+
+
+def test_seconds_of_a_step():
+    layer = cost.t_layer("zero1", 1e5, 64, 256, V5P, 8)
+    beside, after = (cost.step_seconds(layer, o) for o in (True, False))
+    assert beside == sum(max(part) for part in layer)
+    assert after == same(sum(part.math + part.comm for part in layer))
+    assert beside < after
+
+
+def test_no_communication_is_no_bound():
+    layer = cost.t_layer("none", 1e5, 64, 256, V5P)
+    assert layer.forward.ratio == math.inf
+    assert cost.seconds(layer.forward) == layer.forward.math
+
+
+@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+def test_every_chip_has_its_thresholds(chip):
+    tokens = cost.tokens_per_chip(chip)
+    assert 500 < tokens < 10_000
+    assert cost.tp_limit(tokens * 8, chip) == same(8)
+    assert cost.pod_tokens(chip) > tokens
+    assert cost.max_chips(tokens * 64, tokens) == same(64)
+    assert cost.max_chips(1, 0) == math.inf
+
+
+# ---- bad input ---------------------------------------------------------------
+
+BAD = [0, -1, math.nan, math.inf, "4", None, True, [4]]
+GOOD = {
+    "B": 1e6,
+    "D": 64,
+    "F": 256,
+    "chip": V5P,
+    "X": 8,
+    "Y": 4,
+    "N": 64,
+    "b": 1,
+    "s": 128,
+    "h": 64,
+    "t": 8,
+    "m": 8,
+    "p": 4,
+    "pods": 2,
+    "stage": 1,
+    "link_bw": 9e10,
+    "strategy": "fsdp_tp",
+    "volume": 1e6,
+    "params": 1e9,
+    "tokens": 1e9,
+    "flops": 1e20,
+    "seconds": 1.0,
+}
+ABOVE_ZERO = {
+    "layer_flops": ("B", "D", "F"),
+    "dp_volume": ("D", "F"),
+    "zero_volume": ("stage", "D", "F"),
+    "fsdp_volume": ("D", "F"),
+    "tp_volume": ("B", "D"),
+    "fsdp_tp_volume": ("B", "D", "F", "X", "Y"),
+    "layer_volume": ("strategy", "B", "D", "F", "X", "Y"),
+    "weight_bytes": ("D", "F"),
+    "activation_bytes": ("B", "D"),
+    "pipeline_volume": ("B", "D"),
+    "context_volume": ("B", "h"),
+    "expert_volume": ("B", "D"),
+    "attention_flops": ("B", "h"),
+    "tp_elements": ("b", "s", "h", "t"),
+    "t_layer": ("strategy", "B", "D", "F", "chip", "X", "Y"),
+    "t_cross_pod": ("B", "D", "F", "N", "pods", "chip"),
+    "t_pipeline_send": ("B", "D", "m", "link_bw"),
+    "t_ring_attention": ("B", "h", "X", "chip"),
+    "t_expert": ("B", "D", "F", "X", "chip"),
+    "training_flops": ("params", "tokens"),
+    "t_train": ("flops", "N", "chip"),
+    "mfu": ("flops", "seconds", "N", "chip"),
+    "tp_limit": ("F", "chip"),
+    "mixed_tokens_per_chip": ("F", "chip"),
+    "x_opt": ("B", "F", "N"),
+    "best_split": ("B", "F", "N", "chip"),
+    "splits": ("N",),
+    "expert_limit": ("F", "chip"),
+    "bubble": ("p", "m"),
+    "zero_bubble": ("p", "m"),
+    "naive_bubble": ("p",),
+}
+NOT_NUMBERS = ("chip", "strategy", "stage")
+ARGUMENTS = [
+    (name, bad)
+    for name, names in ABOVE_ZERO.items()
+    for bad in names
+    if bad not in NOT_NUMBERS
+]
+
+
+@pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
+def test_sizes_are_refused_by_name(name, argument):
+    call = getattr(cost, name)
+    good = {n: GOOD[n] for n in ABOVE_ZERO[name]}
+    call(**good)
+    for bad in BAD:
+        with pytest.raises(ValueError, match=rf"^{argument} must be a"):
+            call(**(good | {argument: bad}))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: cost.layer_volume("ddp", 1, 1, 1),
+            "strategy must be one of 'none', 'dp'",
+        ),
+        (
+            lambda: cost.layer_volume("dp", 1, 1, 1, 2, 2),
+            "Y must be 1 for the strategy 'dp', which does not use that axis",
+        ),
+        (lambda: cost.layer_volume("tp", 1, 1, 1, 2), "X must be 1 for"),
+        (lambda: cost.t_layer("none", 1, 1, 1, V5P, 2), "X must be 1 for"),
+        (lambda: cost.zero_volume(0, 1, 1), "stage must be one of 1, 2, 3"),
+        (lambda: cost.zero_volume(True, 1, 1), "stage must be one of 1, 2, 3"),
+        (lambda: cost.fsdp_volume(1, 1, kept=1), "kept must be one of True"),
+        (lambda: cost.tp_volume(1, 1, regather=0), "regather must be one of"),
+        (lambda: cost.dp_volume(1, 1, gated="yes"), "gated must be one of"),
+        (lambda: cost.dp_volume(1, 1, itemsize=0), "itemsize must be a finite"),
+        (lambda: cost.matrices(3), "gated must be one of True, False"),
+        (
+            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, overlap="max"),
+            "overlap must be one of True, False",
+        ),
+        (
+            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, exact=None),
+            "exact must be one of True, False",
+        ),
+        (
+            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, M_X=0),
+            "n_axes must be a finite number above 0",
+        ),
+        (lambda: cost.t_comm(-1, V5P), "volume must be a finite number"),
+        (lambda: cost.t_comm(1, V5P, 0), "n_axes must be a finite number"),
+        (lambda: cost.t_comm(1, V5P, X=0.5), "X must be a finite number"),
+        (lambda: cost.t_comm(1, V5P, wrap="ring"), "wrap must be one of"),
+        (
+            lambda: cost.context_volume(1, 1, scheme="star"),
+            "scheme must be one of 'ring', 'gather', 'ulysses'",
+        ),
+        (lambda: cost.context_volume(1, 1, kv=0), "kv must be a finite"),
+        (lambda: cost.expert_volume(1, 1, k=0), "k must be a whole number"),
+        (lambda: cost.tp_elements(1, 1, 1, 2, 1), "recompute must be one of"),
+        (
+            lambda: cost.t_ring_attention(1, 1, 2, V5P, directions=3),
+            "directions must be one of 1, 2",
+        ),
+        (lambda: cost.bubble(4, 6, v=2), "m must be a multiple of p = 4"),
+        (lambda: cost.bubble(4, 8, v=0), "v must be a whole number"),
+        (lambda: cost.zero_bubble(4, 3), "m must be at least 1 p = 4"),
+        (
+            lambda: cost.zero_bubble(4, 8, 1, 2, 1.5),
+            "weight must be at most forward = 1",
+        ),
+        (lambda: cost.zero_bubble(4, 8, 0), "forward must be a finite number"),
+        (lambda: cost.zero_bubble(4, 8, 1, 0), "backward must be a finite"),
+        (lambda: cost.zero_bubble(4, 8, weight=-1), "weight must be a finite"),
+        (lambda: cost.dualpipe_bubble(3, 8), "p must be an even number"),
+        (lambda: cost.dualpipe_bubble(4, 7), "m must be at least 2 p = 8"),
+        (
+            lambda: cost.dualpipe_bubble(4, 8, 1, 2, 1.9),
+            "weight must be at most a third",
+        ),
+        (lambda: cost.dualpipe_bubble(4, 8, both=0), "both must be a finite"),
+        (lambda: cost.idle_share(-1), "bubble must be a finite number"),
+        (lambda: cost.t_train(1, 1, V5P, 1.1), "mfu must be at most 1"),
+        (lambda: cost.t_train(1, 1, V5P, 0), "mfu must be a finite number"),
+        (
+            lambda: cost.t_train(1, 1, V5P, precision="fp4"),
+            "precision of a v5p must be one of",
+        ),
+        (lambda: cost.tokens_per_chip(V5P, 0), "n_axes must be a finite"),
+        (lambda: cost.tokens_per_chip(V5P, itemsize=-1), "itemsize must be"),
+        (
+            lambda: cost.mixed_tokens_per_chip(1, V5P, overlap=1),
+            "overlap must be one of True, False",
+        ),
+        (lambda: cost.mixed_tokens_per_chip(1, V5P, M_X=0), "M_X must be a"),
+        (lambda: cost.x_opt(1, 1, 1, M_Y=-1), "M_Y must be a finite number"),
+        (lambda: cost.best_split(1, 1, 4, V5P, M_X=None), "M_X must be a"),
+        (lambda: cost.max_chips(0, 1), "B must be a finite number above 0"),
+        (lambda: cost.max_chips(1, -1), "tokens must be a finite number"),
+        (
+            lambda: cost.ring_attention_tokens(V5P, 0.5),
+            "heads_per_kv must be a finite number of at least 1",
+        ),
+        (lambda: cost.t_matmul(1, 2, 3, "v5p"), "chip must be a Chip, such"),
+        (lambda: cost.t_layer("dp", 1, 2, 3, "v5p"), "chip must be a Chip"),
+        (lambda: cost.t_comm(1, None), "chip must be a Chip"),
+        (lambda: cost.t_train(1, 1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.mfu(1, 1, 1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.t_cross_pod(1, 1, 1, 1, 2, 5), "chip must be a Chip"),
+        (lambda: cost.t_expert(1, 1, 1, 1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.t_ring_attention(1, 1, 1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.tokens_per_chip("v5p"), "chip must be a Chip"),
+        (lambda: cost.tp_limit(1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.mixed_tokens_per_chip(1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.best_split(1, 1, 4, "v5p"), "chip must be a Chip"),
+        (lambda: cost.pod_tokens("v5p"), "chip must be a Chip"),
+        (lambda: cost.ring_attention_tokens("v5p"), "chip must be a Chip"),
+        (lambda: cost.step_seconds(Step((1, 2), (1, 2), (0, 0)), 1), "overlap"),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
