@@ -46,6 +46,11 @@ def shown(value):
     return words if len(words) <= 80 else words[:77] + "..."
 
 
+def kind(value):
+    """The type of a value as a message names it."""
+    return "array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
 def wrong(asked, got, reason):
     """Raise WrongAnswer: what was asked, what was given, and why it fails."""
     raise WrongAnswer(f"{asked} gave {shown(got)}: {reason}")
@@ -54,7 +59,7 @@ def wrong(asked, got, reason):
 def whole_number(asked, got):
     """Insist that `got` is an int, and neither a bool nor a float."""
     if type(got) is not int:
-        wrong(asked, got, f"expected an int, got {type(got).__name__}")
+        wrong(asked, got, f"expected an int, got {kind(got)}")
 
 
 def equal(asked, got, expected, likely=()):
@@ -72,8 +77,7 @@ def equal(asked, got, expected, likely=()):
     elif type(expected) is int:
         whole_number(asked, got)
     elif type(got) is not type(expected):
-        kind = type(expected).__name__
-        wrong(asked, got, f"expected {kind}, got {type(got).__name__}")
+        wrong(asked, got, f"expected {kind(expected)}, got {kind(got)}")
     if got == expected:
         return
     for value, sentence in likely:
@@ -86,13 +90,12 @@ def equal(asked, got, expected, likely=()):
 def sequence(asked, got, expected):
     """Insist on a tuple or list of as many entries, of the same types."""
     if not isinstance(got, (tuple, list)):
-        wrong(asked, got, f"expected a tuple, got {type(got).__name__}")
+        wrong(asked, got, f"expected a list or tuple, got {kind(got)}")
     if len(got) != len(expected):
         wrong(asked, got, f"expected {len(expected)} entries, got {len(got)}")
     for entry, model in zip(got, expected, strict=True):
         if type(entry) is not type(model):
-            kind = type(model).__name__
-            wrong(asked, got, f"{entry!r} should be of type {kind}")
+            wrong(asked, got, f"{entry!r} should be of type {kind(model)}")
 
 
 def close(asked, got, expected, rel=1e-6, likely=()):
@@ -107,7 +110,9 @@ def close(asked, got, expected, rel=1e-6, likely=()):
     raises    WrongAnswer with the first thing that is wrong
     """
     if isinstance(got, bool) or not isinstance(got, (int, float, np.ndarray)):
-        wrong(asked, got, f"expected a number, got {type(got).__name__}")
+        wrong(asked, got, f"expected a number, got {kind(got)}")
+    if isinstance(got, np.ndarray) and got.dtype.kind not in "iuf":
+        wrong(asked, got, f"expected real numbers, got {got.dtype}")
     answer, model = np.asarray(got, float), np.asarray(expected, float)
     if answer.shape != model.shape:
         wrong(
@@ -159,11 +164,11 @@ def blocks(asked, got, expected, x):
 
 def location(block, x):
     """Which rows and columns of the matrix `x` a block is, in words."""
-    x = np.asarray(x, block.dtype) if block.dtype.kind == "f" else x
+    x = np.asarray(x).astype(block.dtype)
     found = np.argwhere(x == block.flat[0]) if block.size else []
     if block.ndim == 2 and len(found) == 1:
         top, left = found[0].tolist()
         bottom, right = top + block.shape[0], left + block.shape[1]
         if np.array_equal(x[top:bottom, left:right], block):
             return f"rows {top}:{bottom} and columns {left}:{right} of x"
-    return f"an array of shape {block.shape} that is no block of x"
+    return f"an array of shape {block.shape} whose numbers are no block of x"

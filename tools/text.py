@@ -58,6 +58,11 @@ def shown_source(name):
         raise ValueError(f"show: there is no module {module}")
     content = path.read_text(encoding="utf-8")
     for node in ast.parse(content).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # A package that passes on what its modules define.
+            for alias in node.names:
+                if item == (alias.asname or alias.name):
+                    return shown_source(f"{node.module}.{alias.name}")
         names = [getattr(node, "name", None)] + [
             target.id
             for target in getattr(node, "targets", [])

@@ -449,3 +449,118 @@ def fewest_pieces(I, J, mesh, free):
         if small and reachable(pieces, list(mesh.values())):
             return pieces
     return "impossible"
+
+
+# %% block_on wrong: every digit in the last base
+def block_on(position, order, mesh):
+    number = 0
+    for axis in order:
+        number = number * mesh[order[-1]] + position[axis]
+    return number
+
+
+# %% block_on right: with a mesh set, as the chapter does
+def block_on(position, order, mesh):
+    types = (AxisType.Explicit,)
+    jax.set_mesh(jax.make_mesh((8,), ("X",), axis_types=types))
+    number = 0
+    for axis in order:
+        number = number * mesh[axis] + position[axis]
+    return number
+
+
+# %% block_on right: a JAX scalar
+def block_on(position, order, mesh):
+    place = tuple(jax.numpy.asarray(position[axis]) for axis in order)
+    sizes = tuple(mesh[axis] for axis in order)
+    return jax.numpy.ravel_multi_index(place, sizes, mode="clip")
+
+
+# %% local_shape wrong: sees an axis twice only if the letters are neighbours
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if any(a == b for a, b in zip(letters, letters[1:])):
+        return "illegal"
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            if size % mesh[axis]:
+                return "illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% read_time wrong: complex
+def read_seconds(I, J, X, Y, hbm_bw):
+    return np.complex128(4 * I * J / (X * Y) / hbm_bw)
+
+
+# %% read_time wrong: as text
+def read_seconds(I, J, X, Y, hbm_bw):
+    return str(4 * I * J / (X * Y) / hbm_bw)
+
+
+# %% place wrong: an object that only looks like an array
+def place(x):
+    from types import SimpleNamespace
+
+    h, q = x.shape[0] // 2, x.shape[1] // 4
+    shards = []
+    for device in jax.devices():
+        top, left = h * (device.id % 2), q * (device.id // 2)
+        block = x[top : top + h, left : left + q]
+        shards.append(SimpleNamespace(device=device, data=block))
+    return SimpleNamespace(addressable_shards=shards)
+
+
+# %% place wrong: rounded to bf16
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=types)
+    x = jax.numpy.asarray(x, jax.numpy.bfloat16)
+    return jax.device_put(x, NamedSharding(mesh, P("Y", "X")))
+
+
+# %% place wrong: a spec for a mesh that nobody set
+def place(x):
+    return jax.device_put(x, P("Y", "X"))
+
+
+# %% place right: the chapter's way, with a mesh set
+def place(x):
+    types = (AxisType.Explicit, AxisType.Explicit)
+    jax.set_mesh(jax.make_mesh((4, 2), ("X", "Y"), axis_types=types))
+    return jax.device_put(x, P("Y", "X"))
+
+
+# %% fewest wrong: one axis or all of them
+def fewest_pieces(I, J, mesh, free):
+    sizes, product = list(mesh.values()), 1
+    for size in sizes:
+        product *= size
+    sets = [1, *sizes, product]
+    fitting = [n for n in sets if I % n == 0 and 2 * I * J // n <= free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest wrong: only axes that are neighbours
+def fewest_pieces(I, J, mesh, free):
+    sizes = list(mesh.values())
+    sets = [1]
+    for first in range(len(sizes)):
+        product = 1
+        for size in sizes[first:]:
+            product *= size
+            sets.append(product)
+    fitting = [n for n in sets if I % n == 0 and 2 * I * J // n <= free]
+    return min(fitting, default="impossible")
+
+
+# %% int8_bytes wrong: Z cuts and Y holds copies
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // (Z * Y)
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X

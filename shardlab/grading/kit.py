@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
 import jupytext
 import nbformat
 
@@ -108,6 +109,7 @@ VERDICTS = ("right", "wrong", "equivalent")
 def asked_of(names, seed):
     """Let checks ask `names` for answers and draw numbers from `seed`."""
     place, before = student.place, os.environ.get("SHARD_BY_SHARD_SEED")
+    mesh = jax.sharding.get_mesh()
     student.place = student.ThisKernel(names)
     os.environ["SHARD_BY_SHARD_SEED"] = str(seed)
     try:
@@ -115,6 +117,7 @@ def asked_of(names, seed):
             yield
     finally:
         student.place = place
+        jax.set_mesh(mesh)  # an answer may have set one of its own
         os.environ.pop("SHARD_BY_SHARD_SEED")
         if before is not None:
             os.environ["SHARD_BY_SHARD_SEED"] = before

@@ -22,7 +22,8 @@ def encode(value):
 
     value    None, bool, int, float, str, bytes, an array of numbers, or
              lists, tuples and dicts of these, at most 6 deep
-    returns  str; tuples come back as lists, 16-bit and 8-bit floats as float32
+    returns  str; tuples come back as lists, bf16 and 8-bit floats as float32,
+             and an array without dimensions as the number that it holds
     raises   ValueError that names the type that does not cross
     """
     return json.dumps(pack(value), allow_nan=False)
@@ -49,8 +50,10 @@ def pack(value, depth=0):
     """`value` as nested lists and dicts that JSON can hold."""
     if depth > MAX_DEPTH:
         raise ValueError(f"nested more than {MAX_DEPTH} deep")
-    if value is None or type(value) in (bool, str):
+    if value is None or type(value) is bool:
         return value
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return {"int": str(int(value))}
     if isinstance(value, (float, np.floating)):
@@ -77,6 +80,8 @@ def pack_array(value):
     array = np.asarray(value)
     if array.dtype.name in WIDENED:
         array = array.astype(np.float32)
+    if array.ndim == 0 and array.dtype.kind in "biuf":
+        return pack(array.item())
     if array.dtype.kind not in KINDS:
         raise ValueError(f"arrays of {array.dtype} cannot be graded")
     raw = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()

@@ -6,6 +6,9 @@ grader puts another `place` here. Only plain data comes back.
 
 import sys
 
+import jax
+import numpy as np
+
 from shardlab.check import NotAnswered, WrongAnswer
 from shardlab.grading import plain
 
@@ -31,21 +34,22 @@ class ThisKernel:
 
     def value(self, name):
         """The encoded value of a variable."""
-        return plain.encode(self.look_up(name))
+        return encoded(name, self.look_up(name))
 
     def call(self, name, arguments):
         """The encoded result of a function of the notebook."""
-        return plain.encode(self.result(name, arguments))
+        return encoded(f"{name}(...)", self.result(name, arguments))
 
     def blocks(self, name, arguments):
         """The encoded blocks, by device number, of an array it returns."""
         array = self.result(name, arguments)
-        if not hasattr(array, "addressable_shards"):
+        if not isinstance(array, jax.Array):
             raise WrongAnswer(
                 f"{name} must return a JAX array, got {type(array).__name__}"
             )
         shards = array.addressable_shards
-        return plain.encode({s.device.id: s.data for s in shards})
+        held = {shard.device.id: np.asarray(shard.data) for shard in shards}
+        return encoded(f"{name}(...)", held)
 
     def result(self, name, arguments):
         """What the function `name` returns for decoded `arguments`."""
@@ -58,13 +62,21 @@ class ThisKernel:
         return result
 
 
+def encoded(asked, value):
+    """`plain.encode(value)`; what does not cross becomes a WrongAnswer."""
+    try:
+        return plain.encode(value)
+    except ValueError as error:
+        raise WrongAnswer(f"{asked}: {error}") from None
+
+
 place = ThisKernel()
 
 
 def value(name):
     """The plain value of the student's variable `name`.
 
-    raises   NotAnswered when there is none, ValueError when it is not plain
+    raises   NotAnswered when there is none, WrongAnswer when it is not plain
     """
     return plain.decode(place.value(name))
 
@@ -74,7 +86,8 @@ def call(name, *arguments):
 
     name       the student's function
     arguments  plain data; tuples arrive as lists
-    raises     NotAnswered, WrongAnswer, ValueError, or what the function raises
+    raises     NotAnswered when it returns nothing, WrongAnswer when what it
+               returns is not plain, or what the function raises
     """
     return plain.decode(place.call(name, plain.encode(list(arguments))))
 

@@ -33,12 +33,12 @@ def test_equal_accepts(got, expected):
         (1, True, "expected bool, got int"),
         ("3", 3, "expected an int, got str"),
         (3, "no", "expected str, got int"),
-        (np.array([3]), 3, "expected an int, got ndarray"),
-        (3, (3, 4), "expected a tuple, got int"),
+        (np.array([3]), 3, "expected an int, got array"),
+        (3, (3, 4), "expected a list or tuple, got int"),
         ([3], (3, 4), "expected 2 entries, got 1"),
         ([3, 4.0], (3, 4), "4.0 should be of type int"),
         ([4, 3], (3, 4), "in the wrong order"),
-        ({}, (3, 4), "expected a tuple, got dict"),
+        ({}, (3, 4), "expected a list or tuple, got dict"),
         (None, 3, "expected an int, got NoneType"),
     ],
 )
@@ -68,6 +68,7 @@ def test_close_accepts(got):
         (np.array([2.5]), r"expected shape \(\), got \(1,\)"),
         (np.array([]), r"expected shape \(\), got \(0,\)"),
         ("2.5", "expected a number, got str"),
+        (np.array(2.5 + 0j), "expected real numbers, got complex128"),
         (True, "expected a number, got bool"),
         ([2.5], "expected a number, got list"),
     ],
@@ -149,6 +150,22 @@ def test_what_is_missing_is_not_answered(answers, given):
         student.call("f")
 
 
+@pytest.mark.parametrize("given", [iter([1]), object(), {1, 2}, len])
+def test_what_is_not_plain_is_named(answers, given):
+    answers["f"] = lambda: given
+    with pytest.raises(check.WrongAnswer, match=r"^f\(...\): only numbers"):
+        student.call("f")
+
+
+def test_what_only_looks_like_an_array_is_refused(answers):
+    class Forged:
+        addressable_shards = ()
+
+    answers["f"] = Forged
+    with pytest.raises(check.WrongAnswer, match="return a JAX array, got For"):
+        student.blocks("f")
+
+
 def test_a_value_in_place_of_a_function_is_named(answers):
     answers["f"] = 3
     with pytest.raises(check.WrongAnswer, match="f must be a function, got 3"):
@@ -185,7 +202,9 @@ def test_a_wrong_block_is_located():
         match=r"f\(x\): device 1 holds rows 4:8 and columns 0:4 of x",
     ):
         check.blocks("f(x)", held, {0: x[:4], 1: x[:4]}, x)
-    with pytest.raises(check.WrongAnswer, match=r"\(4, 4\) that is no block"):
+    with pytest.raises(
+        check.WrongAnswer, match=r"\(4, 4\) whose numbers are no block"
+    ):
         check.blocks("f(x)", {0: x[:4] + 0.5}, {0: x[:4]}, x)
     with pytest.raises(check.WrongAnswer, match="expected blocks on devices"):
         check.blocks("f(x)", {0: x}, {0: x, 1: x}, x)

@@ -79,7 +79,7 @@ def test_feedback_names_the_mistake_and_hides_the_tests(graded):
     root, _ = graded
     path = root / f"work/grading/feedback/bo/{STEM}/{STEM}.html"
     page = re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8"))
-    assert "WrongAnswer: read_seconds(1024, 4096, 8, 2" in page
+    assert "WrongAnswer: read_seconds(960, 4096, 5, 3" in page
     assert "NotAnswered: ratios returns nothing yet" in page
     assert "HIDDEN TESTS" not in page
     assert "for chip in (hw.A100" not in page

@@ -43,7 +43,7 @@ def test_plain_values_come_back_as_they_were(value):
 @given(
     npst.arrays(
         st.sampled_from(["i1", "u2", "i8", "f2", "f4", "f8", "c8", "?"]),
-        npst.array_shapes(min_dims=0, min_side=0, max_dims=3, max_side=3),
+        npst.array_shapes(min_dims=1, min_side=0, max_dims=3, max_side=3),
     )
 )
 def test_arrays_come_back_bit_for_bit(array):
@@ -63,7 +63,14 @@ def test_bf16_comes_back_widened():
 def test_numpy_numbers_become_builtin_ones():
     assert type(plain.decode(plain.encode(np.int64(3)))) is int
     assert type(plain.decode(plain.encode(np.float32(3)))) is float
-    assert type(plain.decode(plain.encode(np.bool_(True)))) is np.ndarray
+    assert plain.decode(plain.encode(np.bool_(True))) is True
+    assert plain.decode(plain.encode(np.str_("illegal"))) == "illegal"
+
+
+def test_an_array_without_dimensions_is_its_number():
+    for x, back in ((jnp.int32(3), 3), (np.array(2.5), 2.5)):
+        assert plain.decode(plain.encode(x)) == back
+        assert type(plain.decode(plain.encode(x))) is type(back)
 
 
 class AlwaysEqual:
