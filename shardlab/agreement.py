@@ -2,9 +2,13 @@
 
 `cost` knows no program and `count` knows no formula. Here both look at the
 same layer, one part of a training step and one mesh axis at a time.
+
+    python -m shardlab.agreement
 """
 
+import argparse
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -179,3 +183,35 @@ def table(rows):
         where = (row.strategy, row.part, row.axis)
         lines.append((*where, *numbers, ratio, f"{row.sent:,}"))
     return columns(lines, left=3)
+
+
+SIZES = {
+    "B": (2**20, "tokens of the step"),
+    "D": (8192, "width of the model"),
+    "F": (28_672, "hidden width of the layer"),
+    "X": (512, "chips of the data axis"),
+    "Y": (8, "chips of the tensor-parallel axis"),
+}
+
+
+def main(arguments=None):
+    """Print the table; with bad input, one line and exit code 2."""
+    parser = argparse.ArgumentParser(
+        "python -m shardlab.agreement", description=__doc__.splitlines()[0]
+    )
+    for name, (value, what) in SIZES.items():
+        parser.add_argument(
+            f"--{name}", type=int, default=value, help=f"{what} ({value:,})"
+        )
+    sizes = vars(parser.parse_args(arguments))
+    try:
+        found = rows(**sizes)
+    except ValueError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    said = ", ".join(f"{name} = {value:,}" for name, value in sizes.items())
+    print(f"One layer of two matmuls in bf16, {said}\n")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,7 +13,7 @@ from jax import P, lax
 from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import agreement, cost, count
-from shardlab.count.__main__ import main
+from shardlab.agreement import main
 
 REAL = {"B": 2**20, "D": 8192, "F": 28_672, "X": 512, "Y": 8}
 
@@ -104,7 +104,15 @@ def test_the_command_prints_every_strategy_with_ratio_one(capsys):
 
 
 def test_the_command_runs_from_the_shell():
-    command = [sys.executable, "-m", "shardlab.count", "--X", "4", "--Y", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "shardlab.agreement",
+        "--X",
+        "4",
+        "--Y",
+        "2",
+    ]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0
     assert "fsdp_tp, In gathered again  backward  Y" in run.stdout

@@ -1,0 +1,51 @@
+"""Two counts of one number are a proof only if they share no code."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tools.text import module_path
+
+INSTRUMENTS = ["cost", "ring", "count", "pipeline", "memory"]
+WITHOUT_JAX = ["arguments", "hw", "cost", "ring", "pipeline", "memory"]
+
+
+def imports(path):
+    """The dotted names that a file imports; of a package, its own included."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def files(name):
+    """The files of a module or package of the library."""
+    path = module_path(f"shardlab.{name}")
+    package = path.name == "__init__.py"
+    return sorted(path.parent.rglob("*.py")) if package else [path]
+
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_an_instrument_imports_no_other(name):
+    allowed = {name, "arguments", "hw"}
+    if name == "count":
+        allowed.add("notation")  # how layouts are written, no arithmetic
+    for path in files(name):
+        used = {i.split(".")[1] for i in imports(path) if "shardlab." in i}
+        assert used <= allowed, path
+
+
+@pytest.mark.parametrize("name", WITHOUT_JAX)
+def test_plain_arithmetic_does_not_load_jax(name):
+    code = f"import sys, shardlab.{name}; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_an_import_would_be_seen(tmp_path):
+    path = tmp_path / "x.py"
+    path.write_text("def f():\n    from shardlab.cost import volume\n")
+    assert list(imports(path)) == ["shardlab.cost.volume"]
