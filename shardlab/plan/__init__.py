@@ -1,0 +1,67 @@
+"""Every legal layout of a model on a network, with time, memory and verdict.
+
+    python -m shardlab.plan --model llama-2-13b --chip v5p \\
+        --topology 16x16x16 --batch 3M
+
+models     shapes of models, each with a dated source
+network    how mesh axes lie on a torus or a switch, and what bandwidth they get
+layouts    jobs and layouts, and what makes a layout legal
+held       bytes on a chip, by the accounts of `memory`
+timing     seconds of a step, by the volumes of `cost`
+search     every layout, best first
+published  where layouts that were published rank
+words      tables, JSON, and the assumptions
+
+Every time is a bound: bandwidth without latency, arithmetic at its peak. The
+footer of a table says what was assumed. Nothing here imports JAX.
+"""
+
+from shardlab.plan.held import held, in_flight, state_bytes
+from shardlab.plan.layouts import Job, Layout, why_not
+from shardlab.plan.models import (
+    MODELS,
+    Model,
+    forward_flops,
+    model,
+    parameter_terms,
+    params,
+    simplify,
+)
+from shardlab.plan.network import lies, network
+from shardlab.plan.published import PUBLISHED, place, places_table
+from shardlab.plan.search import Result, Row, evaluate, places, search
+from shardlab.plan.timing import bubble, timed
+from shardlab.plan.words import as_data, assumptions, count, table, topology
+
+__all__ = [
+    "MODELS",
+    "PUBLISHED",
+    "Job",
+    "Layout",
+    "Model",
+    "Result",
+    "Row",
+    "as_data",
+    "assumptions",
+    "bubble",
+    "count",
+    "evaluate",
+    "forward_flops",
+    "held",
+    "in_flight",
+    "lies",
+    "model",
+    "network",
+    "parameter_terms",
+    "params",
+    "place",
+    "places",
+    "places_table",
+    "search",
+    "simplify",
+    "state_bytes",
+    "table",
+    "timed",
+    "topology",
+    "why_not",
+]

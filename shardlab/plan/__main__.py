@@ -1,0 +1,140 @@
+"""`python -m shardlab.plan`: every legal layout of a job, best first."""
+
+import argparse
+import json
+import sys
+
+from shardlab.hw import chip
+from shardlab.memory import RECIPES
+from shardlab.plan.layouts import OVERLAPS, Job
+from shardlab.plan.models import model
+from shardlab.plan.published import places_table
+from shardlab.plan.search import search
+from shardlab.plan.words import as_data, count, table, topology
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and nothing else."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+OPTIONS = {
+    "model": "such as llama-2-13b, its -mlp, or the path of a .json",
+    "chip": "such as v5p or h100",
+    "topology": "such as 16x16x16; for GPUs those of a node x nodes",
+    "chips": "GPUs, in place of a topology",
+    "batch": "tokens of a step; 3M is 3,000,000",
+    "sequence": "tokens of a sequence; without it, a stream of tokens",
+    "pods": "such pods, data-parallel (1)",
+    "recipe": f"bytes per parameter: {', '.join(RECIPES)}",
+    "recompute": "none, selective (what is meant if nothing is said) or full",
+    "overlap": f"{', '.join(OVERLAPS)}",
+    "efficiency": "part of the peak that arithmetic reaches (1)",
+    "rows": "layouts to show (20; with --json all)",
+}
+UNSAID = {"pods": "1", "recipe": "mixed-precision"}
+UNSAID |= {"overlap": "max", "efficiency": "1"}
+
+
+def parser():
+    """The options of the command line.
+
+    returns  Parser
+    source   chapter 15
+    """
+    p = Parser(
+        "python -m shardlab.plan", description=__doc__, allow_abbrev=False
+    )
+    for name, what in OPTIONS.items():
+        p.add_argument(f"--{name}", default=UNSAID.get(name), help=what)
+    p.add_argument("--json", action="store_true", help="JSON for programs")
+    p.add_argument(
+        "--published",
+        action="store_true",
+        help="where published layouts rank, each in a search of its own job",
+    )
+    return p
+
+
+def job_from(said):
+    """The job that the command line asks for.
+
+    said     options, as `parser` reads them
+    returns  Job
+    raises   ValueError that names the option and what was expected
+    source   chapter 15
+    """
+    for name in ("model", "chip", "batch"):
+        if getattr(said, name) is None:
+            raise ValueError(f"--{name} must be given")
+    return Job(
+        model(said.model),
+        chip(said.chip),
+        _topology(said),
+        count("batch", said.batch),
+        sequence=said.sequence and count("sequence", said.sequence),
+        recipe=said.recipe,
+        recompute=said.recompute,
+        overlap=said.overlap,
+        efficiency=_number("efficiency", said.efficiency),
+        pods=count("pods", said.pods),
+    )
+
+
+def _topology(said):
+    if said.topology is None and said.chips is None:
+        raise ValueError("--topology must be given, such as 16x16x16")
+    if said.chips is None:
+        return topology(said.topology)
+    chips = count("chips", said.chips)
+    sizes = topology(said.topology) if said.topology else (chips,)
+    if said.topology is None and chip(said.chip).axes:
+        raise ValueError(
+            f"--topology must be given for a {said.chip}, such as 16x16x16"
+        )
+    product = 1
+    for size in sizes:
+        product *= size
+    if product != chips:
+        raise ValueError(
+            f"topology must have {chips:,} chips, got {said.topology}: "
+            f"{product:,}"
+        )
+    return sizes
+
+
+def _number(name, text):
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {text!r}") from None
+
+
+def main(arguments=None):
+    """Print the plan; with bad input, one line and exit code 2.
+
+    arguments  list of text; None: those of the command line
+    returns    0
+    source     chapter 15
+    """
+    options = parser()
+    said = options.parse_args(arguments)
+    try:
+        if said.published:
+            print(places_table())
+            return 0
+        rows = said.rows and count("rows", said.rows)
+        result = search(job_from(said))
+        if said.json:
+            print(json.dumps(as_data(result, rows), indent=1))
+        else:
+            print(table(result, rows or 20))
+    except ValueError as error:
+        options.error(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,357 @@
+"""What is to be planned, what a layout is, and which layouts are legal."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from shardlab.arguments import one_of, real, whole
+from shardlab.hw import Chip, flops_at
+from shardlab.memory import RECIPES, RECOMPUTE, Recipe
+from shardlab.plan.models import Model, a_model
+from shardlab.plan.network import divisors, lies, network
+
+SCHEDULES = ("none", "gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
+OVERLAPS = ("max", "sum", "none")
+MOST_TOKENS = 10**12  # more would take long to factor, and nobody has them
+ZERO = ("DP", "ZeRO-1", "ZeRO-2", "FSDP")
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A model to be trained, on what, and under which assumptions.
+
+    model       Model
+    chip        Chip
+    topology    chips along each axis of a pod; for GPUs their number, in a
+                tuple, or (GPUs of a node, nodes)
+    batch       tokens of a step, in all pods
+    sequence    tokens of a sequence, which the batch is cut into; None: a
+                stream of tokens, cut anywhere, each of which attends to
+                `model.context` others
+    recipe      bytes per parameter: a name in memory.RECIPES, or a Recipe
+    recompute   activations that are not kept but made again: "none",
+                "selective" or "full"; a simplified model keeps the outputs of
+                its MLP's matmuls, and nothing is said
+    overlap     "max": all traffic runs beside arithmetic and beside other
+                traffic; "sum": beside arithmetic, one mesh axis after the
+                other; "none": everything one after the other
+    efficiency  part of the peak that arithmetic reaches when nothing waits
+    pods        such pods, data-parallel over the data-centre network
+    """
+
+    model: Model
+    chip: Chip
+    topology: tuple[int, ...]
+    batch: int
+    sequence: int | None = None
+    recipe: str | Recipe = "mixed-precision"
+    recompute: str | None = None
+    overlap: str = "max"
+    efficiency: float = 1.0
+    pods: int = 1
+    network: object = field(init=False, repr=False)
+
+    def __post_init__(self):
+        a_model(self.model)
+        net = network(self.chip, self.topology, self.model.simplified)
+        object.__setattr__(self, "network", net)
+        if whole("batch", self.batch) > MOST_TOKENS:
+            raise ValueError(
+                f"batch must be at most {MOST_TOKENS:,} tokens, got "
+                f"{self.batch:,}"
+            )
+        whole("pods", self.pods)
+        one_of("overlap", self.overlap, OVERLAPS)
+        if real("efficiency", self.efficiency, above=0) > 1:
+            raise ValueError(
+                f"efficiency must be at most 1, got {self.efficiency!r}"
+            )
+        if not isinstance(self.recipe, Recipe):
+            one_of("recipe", self.recipe, RECIPES)
+        self._settle_recompute()
+        self._refuse_sequence()
+
+    def _settle_recompute(self):
+        allowed = list(RECOMPUTE)
+        if self.model.simplified:
+            allowed = ["checkpoints"]
+        if self.recompute is None:
+            default = allowed[len(allowed) // 2]
+            object.__setattr__(self, "recompute", default)
+        one_of("recompute", self.recompute, allowed)
+
+    def _refuse_sequence(self):
+        if self.sequence is None:
+            return
+        s = whole("sequence", self.sequence)
+        if self.model.simplified:
+            raise ValueError(
+                "sequence must not be given for a simplified model, whose "
+                f"tokens are all alike; got {s}"
+            )
+        if self.batch % s:
+            raise ValueError(
+                f"batch must be a multiple of sequence = {s:,} tokens, got "
+                f"{self.batch:,}; {_neighbours(self.batch, s)}"
+            )
+
+    @cached_property
+    def chips(self):
+        """Chips of one pod."""
+        return self.network.chips
+
+    @cached_property
+    def peak(self):
+        """FLOP/s that arithmetic reaches on one chip."""
+        return flops_at(self.chip) * self.efficiency
+
+    @cached_property
+    def attended(self):
+        """Tokens that each token attends to."""
+        return self.sequence or self.model.context
+
+    @cached_property
+    def pieces(self):
+        """What is dealt to replicas and microbatches: sequences, or tokens."""
+        return self.batch // (self.sequence or 1)
+
+
+def _neighbours(batch, s):
+    below, above = batch // s * s, (batch // s + 1) * s
+    return f"{below:,} and {above:,} are" if below else f"{above:,} is"
+
+
+class Layout(NamedTuple):
+    """How a job is dealt to the chips of one pod.
+
+    dp            replicas of the model, among which the batch is dealt
+    zero          what they share out: 0 nothing, 1 the optimiser's state, 2
+                  gradients as well, 3 weights as well (FSDP)
+    tp, sp        chips that cut each matmul; whether they cut the sequence
+                  between matmuls as well (sequence parallelism)
+    pp            stages of the pipeline
+    schedule      a name in SCHEDULES; "none" without a pipeline
+    chunks        chunks of layers that a stage of an interleaved one has
+    microbatches  parts of a replica's batch, one after the other
+    cp            chips that cut each sequence (context parallelism, a ring)
+    ep            replicas, among dp, that share out the experts
+    lies          for each mesh axis, in the order of AXES, its chips along
+                  each dimension of the network; (): not said yet
+    """
+
+    dp: int = 1
+    zero: int = 0
+    tp: int = 1
+    sp: bool = False
+    pp: int = 1
+    schedule: str = "none"
+    chunks: int = 1
+    microbatches: int = 1
+    cp: int = 1
+    ep: int = 1
+    lies: tuple = ()
+
+    @property
+    def degrees(self):
+        """Chips of each mesh axis, in the order of AXES."""
+        return self.tp, self.ep, self.cp, self.dp // self.ep, self.pp
+
+    @property
+    def shares(self):
+        """Chips that the state of a dense weight is cut over by ZeRO."""
+        return self.dp * self.cp
+
+
+# ---- legal or not ------------------------------------------------------------
+
+
+def why_not(job, layout):
+    """Why a layout is not legal, in words; "" if it is.
+
+    job      Job
+    layout   Layout
+    returns  text that begins with what does not divide: "heads: ..."
+    raises   ValueError if a number of the layout is not whole, or below 1
+    source   chapter 15
+    """
+    _refuse_malformed(layout)
+    for rule in (_chips, _shape, _stages, _batch, _experts, _place):
+        if reason := rule(job, layout):
+            return reason
+    return ""
+
+
+def _refuse_malformed(layout):
+    for name in ("dp", "tp", "pp", "chunks", "microbatches", "cp", "ep"):
+        whole(name, getattr(layout, name))
+    one_of("zero", layout.zero, (0, 1, 2, 3))
+    one_of("sp", layout.sp, (True, False))
+    one_of("schedule", layout.schedule, SCHEDULES)
+
+
+def _chips(job, layout):
+    """The chips are all used, and what takes two has two."""
+    count = layout.dp * layout.tp * layout.pp * layout.cp
+    if count != job.chips:
+        return f"chips: the layout has {count:,}, the pod {job.chips:,}"
+    if layout.zero and layout.shares == 1:
+        return f"chips: {ZERO[layout.zero]} needs two that share"
+    if layout.sp and layout.tp == 1:
+        return "chips: SP cuts what TP leaves whole, and tp is 1"
+    others = layout.pp, layout.cp, layout.ep, layout.microbatches
+    if job.model.simplified and (max(others) > 1 or layout.sp):
+        return "chips: a simplified model knows DP, ZeRO and TP only"
+    return ""
+
+
+def _shape(job, layout):
+    """TP divides heads and widths."""
+    m, t = job.model, layout.tp
+    if m.simplified:
+        return ""
+    if m.heads % t:
+        return f"heads: {m.heads} do not divide by tp = {t}"
+    if not m.latent and m.kv_heads % t and t % m.kv_heads:
+        return f"heads: {m.kv_heads} key heads do not fit tp = {t}"
+    for name in ("D", "F", "F_expert"):
+        if getattr(m, name) % t:
+            return f"widths: {name} = {getattr(m, name)} over tp = {t}"
+    return ""
+
+
+def _stages(job, layout):
+    """Layers divide by stages and chunks, and the schedule can be run."""
+    p, v, m = layout.pp, layout.chunks, layout.microbatches
+    kind, places = layout.schedule, job.model.L + job.model.ends
+    if (kind == "none") != (p == 1):
+        return f"stages: schedule {kind!r} with pp = {p}"
+    if p > 1 and places % (p * v):
+        return f"layers: {places} places over {p} stages x {v} chunks"
+    if (kind == "interleaved") != (v > 1):
+        return f"stages: schedule {kind!r} with {v} chunks"
+    if kind == "interleaved" and m % p:
+        return f"microbatches: {m} are no multiple of pp = {p}"
+    if kind == "zero-bubble" and m < p:
+        return f"microbatches: {m} are fewer than pp = {p}"
+    if kind == "dualpipe" and (p % 2 or m % 2 or m < 2 * p):
+        return f"microbatches: {m}, or stages: {p}, for a pipeline of two ends"
+    return ""
+
+
+def _batch(job, layout):
+    """Whole sequences, or whole tokens of a stream, for each microbatch."""
+    if job.model.simplified:
+        return ""
+    replicas = job.pods * layout.dp
+    if job.pieces % (replicas * layout.microbatches):
+        what = "sequences" if job.sequence else "tokens"
+        return (
+            f"batch: {job.pieces:,} {what} over {replicas:,} replicas x "
+            f"{layout.microbatches} microbatches"
+        )
+    if layout.cp > 1 and (not job.sequence or job.sequence % layout.cp):
+        return f"sequence: {job.sequence} tokens over cp = {layout.cp}"
+    if layout.sp and job.attended // layout.cp % layout.tp:
+        return f"sequence: {job.attended // layout.cp} over tp = {layout.tp}"
+    return ""
+
+
+def _experts(job, layout):
+    """Experts divide by ep, and ep divides the replicas."""
+    e = layout.ep
+    if e > 1 and (not job.model.experts or job.model.experts % e):
+        return f"experts: {job.model.experts} over ep = {e}"
+    if layout.dp % e:
+        return f"experts: dp = {layout.dp} over ep = {e}"
+    return ""
+
+
+def _place(job, layout):
+    """The mesh axes share out the dimensions of the network, and all of it."""
+    if not layout.lies:
+        return "" if _some_place(job, layout) else "torus: too few axes"
+    if layout.lies not in lies(job.network, layout.degrees):
+        return f"torus: {layout.lies} is no place for {layout.degrees}"
+    return ""
+
+
+def _some_place(job, layout):
+    used = sum(n > 1 for n in layout.degrees)
+    return job.network.kind != "axes" or used <= len(job.network.sizes)
+
+
+# ---- all of them -------------------------------------------------------------
+
+
+def divisions(job):
+    """Every legal (tp, pp, cp, dp, ep) of a job, and why others are not.
+
+    job      Job
+    returns  (list of tuples, dict: what does not divide -> how many); a pod is
+             cut by the first three, dp is the rest, and ep divides dp
+    raises   nothing that Job has not
+    source   chapter 15
+    """
+    legal, refused = [], {}
+    for tp, pp, cp, dp, ep in _cuts(job):
+        kind = "none" if pp == 1 else "1f1b"
+        layout = Layout(dp, 0, tp, False, pp, kind, cp=cp, ep=ep)
+        if reason := why_not(job, layout):
+            what = reason.split(":")[0]
+            refused[what] = refused.get(what, 0) + 1
+        else:
+            legal.append((tp, pp, cp, dp, ep))
+    return legal, refused
+
+
+def _cuts(job):
+    N, plain = job.chips, job.model.simplified
+    for tp in divisors(N):
+        for pp in divisors(N // tp) if not plain else (1,):
+            for cp in divisors(N // tp // pp) if job.sequence else (1,):
+                dp = N // tp // pp // cp
+                experts = divisors(dp) if job.model.experts else (1,)
+                for ep in experts:
+                    yield tp, pp, cp, dp, ep
+
+
+def arrangements(job, division):
+    """Every layout of one division but for its place on the network.
+
+    job       Job
+    division  (tp, pp, cp, dp, ep), from `divisions`
+    returns   generator of lists of Layout: alike but for microbatches and
+              chunks, in which a job may choose what is fastest
+    source    chapter 15
+    """
+    tp, pp, cp, dp, ep = division
+    stages = (0, 1, 2, 3) if dp * cp > 1 else (0,)
+    sps = (False, True) if tp > 1 and not job.model.simplified else (False,)
+    for sp in sps:
+        if _batch(job, Layout(dp, 0, tp, sp, pp, cp=cp, ep=ep)):
+            continue
+        for kind in SCHEDULES[1:] if pp > 1 else SCHEDULES[:1]:
+            runs = list(_runs(job, pp, dp, kind))
+            for zero in stages if runs else ():
+                yield [
+                    Layout(dp, zero, tp, sp, pp, kind, v, m, cp, ep)
+                    for v, m in runs
+                ]
+
+
+def _runs(job, pp, dp, kind):
+    """(chunks, microbatches) with which a schedule can be run."""
+    per_stage = (job.model.L + job.model.ends) // pp
+    chunks = divisors(per_stage)[1:] if kind == "interleaved" else (1,)
+    for m in _microbatches(job, dp):
+        for v in chunks:
+            trial = Layout(pp=pp, schedule=kind, chunks=v, microbatches=m)
+            if not _stages(job, trial):
+                yield v, m
+
+
+def _microbatches(job, dp):
+    """Counts that divide the sequences, or tokens, of a replica."""
+    if job.model.simplified:
+        return [1]
+    return divisors(job.pieces // (job.pods * dp))

@@ -1,0 +1,635 @@
+"""Seconds of a step under a layout: arithmetic, and traffic on each dimension.
+
+A step is m microbatches of forward and backward, the bubble of the pipeline,
+the last microbatch's wait for gradients that are summed once a step, and the
+update. Traffic is counted as `cost` counts it, for each collective
+V (X - 1) / X over the bandwidth that its mesh axis has. Mesh axes that share
+a dimension of the network take turns on it.
+"""
+
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+
+from shardlab import cost
+from shardlab.plan.held import stage_weights
+from shardlab.plan.layouts import ZERO
+from shardlab.plan.models import forward_flops
+from shardlab.plan.network import NO_WAY, way
+
+BF16 = 2  # bytes of a weight, a gradient or an activation on its way
+
+
+class Ways(NamedTuple):
+    """What each mesh axis gets of the network; `data` is ep, cp and dp."""
+
+    tp: object = NO_WAY
+    ep: object = NO_WAY
+    cp: object = NO_WAY
+    replicas: object = NO_WAY  # of an expert: cp and dp
+    data: object = NO_WAY
+    pp: object = NO_WAY
+
+
+_way = lru_cache(maxsize=65536)(way)
+
+
+@lru_cache(maxsize=65536)
+def ways(net, lie):
+    """What each mesh axis gets of the network where it lies.
+
+    net      Network
+    lie      for each mesh axis its chips along each dimension, from `lies`
+    returns  Ways
+    source   chapter 15
+    """
+    tp, ep, cp, dp, pp = lie
+    one = (1,) * len(tp)
+    over_ep = _times(tp, ep)
+    replicas = _times(cp, dp)
+    data = _times(ep, replicas)
+    return Ways(
+        tp=_way(net, tp, one),
+        ep=_way(net, ep, tp),
+        cp=_way(net, cp, over_ep),
+        replicas=_way(net, replicas, over_ep),
+        data=_way(net, data, tp),
+        pp=_way(net, pp, _times(tp, data)),
+    )
+
+
+def _times(a, b):
+    return tuple(x * y for x, y in zip(a, b, strict=True))
+
+
+# ---- arithmetic --------------------------------------------------------------
+
+
+class Flops(NamedTuple):
+    """FLOPs of a step in the slowest stage, on each chip of its group.
+
+    forward, backward  of the pass; `backward` makes again what was not kept
+    """
+
+    forward: float
+    backward: float
+
+
+def stage_flops(job, layout):
+    """FLOPs of all microbatches on one chip of the slowest stage.
+
+    job      Job
+    layout   Layout
+    returns  Flops; the last stage makes the logits, in the place of a layer
+             where `model.ends` says so
+    source   scaling-book part 4; Korthikanti et al. (2022), section 5
+    """
+    once = _forward(job.model, job.attended)
+    layer, scores, head = once
+    L, ends, p = job.model.L, job.model.ends, layout.pp
+    layers = (L + ends) / p if p > 1 else L
+    with_head = layers - (1 if ends and p > 1 else 0)
+    most = max(layers * layer, with_head * layer + head)
+    again = {"selective": scores, "full": layer}.get(job.recompute, 0)
+    each = tokens(job, layout) / layout.tp
+    return Flops(each * most, each * (2 * most + layers * again))
+
+
+@lru_cache(maxsize=256)
+def _forward(model, attended):
+    """FLOPs a token: of a layer with its scores, of its scores, of the head."""
+    flops = forward_flops(model, attended)
+    scores = flops["scores"] / model.L
+    return flops["matmuls"] / model.L + scores, scores, flops["head"]
+
+
+def tokens(job, layout):
+    """Tokens of one replica in one TP group, all microbatches together.
+
+    job      Job
+    layout   Layout
+    returns  tokens; a real number for a simplified model
+    source   chapter 15
+    """
+    return job.batch / (job.pods * layout.dp * layout.cp)
+
+
+# ---- traffic -----------------------------------------------------------------
+
+
+def data_volume(zero, weights):
+    """Bytes that replicas move for the weights that they have in common.
+
+    zero     0 to 3
+    weights  bytes of these weights, and of their gradients
+    returns  (forward, backward) of each microbatch, (last, update) of a step;
+             an AllReduce counts twice its array
+    source   ZeRO paper, section 7; ZeRO-2 scatters every microbatch's
+             gradients, for it keeps no whole ones
+    """
+    return {
+        0: (0, 0, 2 * weights, 0),
+        1: (0, 0, weights, weights),
+        2: (0, weights, 0, weights),
+        3: (weights, 2 * weights, 0, 0),
+    }[zero]
+
+
+IDLE = (0.0, 0.0, 0.0, 0.0)  # three dimensions, and outside of the network
+
+
+class Volume(NamedTuple):
+    """Bytes that one mesh axis moves in the slowest stage.
+
+    name               as a verdict says it
+    axis, kind         of Ways and of Way; "dcn", "" outside of the network
+    of_tokens          True: of all microbatches together, which share it;
+                       False: of weights, and each microbatch moves as much
+    forward, backward  in the passes
+    last               besides, in the last backward pass of a step
+    update             after it
+    """
+
+    name: str
+    axis: str
+    kind: str
+    of_tokens: bool
+    forward: float
+    backward: float
+    last: float = 0
+    update: float = 0
+
+
+class Moves(NamedTuple):
+    """Seconds that a Volume takes, on each dimension and outside.
+
+    name, of_tokens, forward, backward, last, update  as in `Volume`
+    """
+
+    name: str
+    of_tokens: bool
+    forward: tuple
+    backward: tuple
+    last: tuple
+    update: tuple
+
+
+def traffic(job, layout):
+    """Traffic of every mesh axis in the slowest stage.
+
+    job      Job
+    layout   Layout, with `lies`; microbatches, chunks and schedule are not
+             looked at (`in_microbatch`)
+    returns  list of Moves
+    source   scaling-book part 5; chapters 6 to 14
+    """
+    volumes = weight_volumes(job, layout) + token_volumes(job, layout)
+    return moved(job, volumes, layout.lies)
+
+
+def moved(job, volumes, lie):
+    """Seconds that volumes take at one place on the network.
+
+    job      Job
+    volumes  list of Volume
+    lie      place, from `lies`
+    returns  list of Moves
+    source   chapter 15
+    """
+    where, rows = ways(job.network, lie), []
+    for name, axis, kind, of_tokens, *parts in volumes:
+        each = (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw)
+        if kind:
+            each = (*getattr(getattr(where, axis), kind), 0.0)
+        on = [_scaled(each, part) if part else IDLE for part in parts]
+        rows.append(Moves(name, of_tokens, *on))
+    return rows
+
+
+def in_microbatch(rows, layout):
+    """Traffic of one microbatch under the schedule of a layout.
+
+    rows     list of Moves, from `traffic`
+    layout   Layout
+    returns  list of Moves; chunks send as often as there are, and a stage with
+             two model parts has twice the weights to sum up
+    source   chapter 11
+    """
+    twice = 2 if layout.schedule == "dualpipe" else 1
+    parts = []
+    for name, of_tokens, forward, backward, last, update in rows:
+        each = (layout.chunks if name == "PP" else 1) / (
+            layout.microbatches if of_tokens else 1
+        )
+        passes = _scaled(forward, each), _scaled(backward, each)
+        once = _scaled(last, twice), _scaled(update, twice)
+        parts.append(Moves(name, of_tokens, *passes, *once))
+    return parts
+
+
+def _scaled(on, by):
+    a, b, c, d = on
+    return (by * a, by * b, by * c, by * d)
+
+
+def weight_volumes(job, layout):
+    """What replicas move: gradients and weights of a stage.
+
+    job      Job
+    layout   Layout
+    returns  list of Volume: dense weights, experts, and between pods
+    source   ZeRO paper, section 7; scaling-book part 5, scaling across pods
+    """
+    dense, routed = _stage_bytes(job, layout)
+    name, rows = ZERO[layout.zero], []
+    for axis, size, shares in (
+        ("data", dense, layout.shares),
+        ("replicas", routed, layout.shares // layout.ep),
+    ):
+        if size and shares > 1:
+            volume = data_volume(layout.zero, size)
+            rows.append(Volume(name, axis, "gather", False, *volume))
+    if job.pods > 1:
+        # Each chip sums its share of the gradients with its like elsewhere.
+        own = (dense + routed * layout.ep) / layout.shares
+        ring = 1 if job.model.simplified else 1 - 1 / job.pods
+        rows.append(Volume("DCN", "dcn", "", False, 0, 0, 2 * ring * own))
+    return rows
+
+
+def token_volumes(job, layout):
+    """What goes with tokens: activations, keys and values, their gradients.
+
+    job      Job
+    layout   Layout; its ZeRO stage, schedule and microbatches do not matter
+    returns  list of Volume: TP, EP, CP, PP
+    source   scaling-book part 5; chapters 8 and 11 to 14
+    """
+    rows = []
+    if layout.tp > 1:
+        rows.append(_tensor(job, layout))
+    if layout.ep > 1:
+        rows.append(_expert(job, layout))
+    if layout.cp > 1:
+        rows.append(_context(job, layout))
+    if layout.pp > 1:
+        rows.append(_stages(job, layout))
+    return rows
+
+
+def _stage_bytes(job, layout):
+    """Bytes of one model part's weights on a TP rank: dense, and experts."""
+    m, t = job.model, layout.tp
+    if m.simplified:
+        return cost.weight_bytes(m.D, m.F) * m.L / t, 0
+    w = stage_weights(m, layout.pp)
+    return BF16 * w.dense / t, BF16 * w.experts / (t * layout.ep)
+
+
+def _layers(job, layout):
+    if layout.pp == 1:
+        return job.model.L
+    return (job.model.L + job.model.ends) / layout.pp
+
+
+def _tensor(job, layout):
+    """Activations in, sums out, in attention and in the MLP."""
+    blocks = 1 if job.model.simplified else 2
+    volume = cost.tp_volume(tokens(job, layout), job.model.D, BF16, layout.sp)
+    forward, backward = (
+        part * blocks * _layers(job, layout) for part in volume[:2]
+    )
+    if job.recompute == "full":
+        backward += forward
+    return Volume("TP", "tp", "gather", True, forward, backward)
+
+
+def _expert(job, layout):
+    """Each token goes to its experts and back; TP ranks send a part each."""
+    m = job.model
+    sparse = (m.L - m.dense_layers) / m.L * _layers(job, layout)
+    group = tokens(job, layout) * layout.ep / layout.tp
+    forward = backward = 2 * BF16 * group * m.active * m.D * sparse
+    if job.recompute == "full":
+        backward += forward
+    return Volume("EP", "ep", "exchange", True, forward, backward)
+
+
+def _context(job, layout):
+    """Keys and values go round the ring, in backward their gradients too."""
+    m, t = job.model, layout.tp
+    kv = m.kv_heads * m.head_size / min(t, m.kv_heads)
+    if m.latent:
+        kv = (m.latent[1] + m.latent[2]) / 2
+    group = tokens(job, layout) * layout.cp
+    volume = cost.context_volume(group, kv, kv, "ring", BF16)
+    forward, backward = (part * _layers(job, layout) for part in volume[:2])
+    if job.recompute == "full":
+        backward += forward
+    return Volume("CP", "cp", "gather", True, forward, backward)
+
+
+def _stages(job, layout):
+    """Activations go on to the next stage, gradients to the one before."""
+    volume = cost.pipeline_volume(tokens(job, layout), job.model.D, BF16)
+    cut = layout.tp if layout.sp else 1
+    forward, backward = (part / cut for part in volume[:2])
+    return Volume("PP", "pp", "send", True, forward, backward)
+
+
+# ---- a step ------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Seconds of the forward passes of a step, or of all that follows.
+
+    seconds  in one stage, without the bubble
+    math     of arithmetic alone
+    by       what takes longest: "compute", "HBM" or a kind of traffic
+    """
+
+    seconds: float
+    math: float
+    by: str
+
+
+class Timed(NamedTuple):
+    """Seconds of a step, and of its parts.
+
+    step      in all
+    forward   Part
+    backward  Part, with the update
+    ratio     arithmetic over traffic, of forward or of the last backward,
+              whichever is less; at 1 or more the texts say "compute-bound"
+    bubble    idle over useful time of the pipeline
+    """
+
+    step: float
+    forward: Part
+    backward: Part
+    ratio: float
+    bubble: float
+
+
+class Passes(NamedTuple):
+    """One microbatch in the slowest stage: (seconds, what takes longest).
+
+    forward   the forward pass
+    backward  the backward pass, but of the last microbatch
+    last      that of the last one, with what is summed once a step
+    update    what follows it
+    math      seconds of arithmetic, forward and backward
+    ratio     as in `Timed`
+    """
+
+    forward: tuple
+    backward: tuple
+    last: tuple
+    update: tuple
+    math: tuple
+    ratio: float
+
+
+def timed(job, layout):
+    """Seconds of a step under a layout that has its place on the network.
+
+    job      Job
+    layout   Layout, with `lies`
+    returns  Timed
+    source   chapter 15
+    """
+    p = passes(job, layout)
+    m, (f, f_by), (b, b_by) = layout.microbatches, p.forward, p.backward
+    (last, last_by), (update, update_by) = p.last, p.update
+    after = last - b + update
+    waits = [(last - b, last_by), (update, update_by)]
+    waits.append((m * (b - p.math[1]), b_by))
+    return Timed(
+        step=step_seconds(layout, f, b, last, update),
+        forward=Part(m * f, m * p.math[0], f_by),
+        backward=Part(m * b + after, m * p.math[1], max(waits)[1]),
+        ratio=p.ratio,
+        bubble=bubble(layout, f, b),
+    )
+
+
+def passes(job, layout):
+    """One microbatch in the slowest stage of a pipeline.
+
+    job      Job
+    layout   Layout, with `lies`
+    returns  Passes
+    source   chapter 15
+    """
+    rows = in_microbatch(traffic(job, layout), layout)
+    late = [r._replace(last=_plus(r.backward, r.last)) for r in rows]
+    parts = ("forward", "backward", "last", "update")
+    f, b, last, update = (_moves(job, late, part) for part in parts)
+    math, t_hbm = stage_seconds(job, layout)
+    return Passes(
+        _lasts(job, math[0], t_hbm, f),
+        _lasts(job, math[1], 2 * t_hbm, b),
+        _lasts(job, math[1], 2 * t_hbm, last),
+        update,
+        math,
+        min(_ratio(math[0], f[0]), _ratio(math[1], last[0])),
+    )
+
+
+def _plus(a, b):
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def _moves(job, rows, part):
+    """Seconds of all traffic in one part of a step, and what takes longest."""
+    if not rows:
+        return 0.0, "compute"
+    ons = [getattr(row, part) for row in rows]
+    longest = [max(on) for on in ons]
+    by = rows[longest.index(max(longest))].name
+    if job.overlap != "max":
+        return sum(longest), by
+    return max(map(sum, zip(*ons, strict=True))), by
+
+
+def _lasts(job, t_math, t_hbm, moves):
+    """Seconds of one part of a step, and what takes longest in it."""
+    alone = (t_hbm, "HBM") if t_hbm > t_math else (t_math, "compute")
+    if job.overlap == "none":
+        by = moves[1] if moves[0] else alone[1]
+        return alone[0] + moves[0], by
+    return moves if moves[0] > alone[0] else alone
+
+
+def _ratio(t_math, t_moves):
+    return t_math / t_moves if t_moves else inf
+
+
+class Outline(NamedTuple):
+    """Traffic on each dimension, all mesh axes together, at one place.
+
+    forward, backward  in the passes
+    more               besides: for tokens (forward, backward) of every chunk of
+                       a stage but the first; for weights (late, late) of the
+                       last backward pass with what is summed once a step, for
+                       one model part a stage and for two
+    update             seconds of what follows
+    """
+
+    forward: tuple
+    backward: tuple
+    more: tuple
+    update: float
+
+
+def token_outline(job, volumes, lie):
+    """Traffic that microbatches share, at one place.
+
+    job      Job
+    volumes  list of Volume, from `token_volumes`
+    lie      place of the mesh axes
+    returns  Outline
+    source   chapter 15
+    """
+    rows, both = moved(job, volumes, lie), ("forward", "backward")
+    sends = [row for row in rows if row.name == "PP"]
+    passes = (_together(job, rows, part) for part in both)
+    more = tuple(_together(job, sends, part) for part in both)
+    return Outline(*passes, more, 0.0)
+
+
+def weight_outline(job, volumes, lie):
+    """Traffic that each microbatch has for itself, at one place.
+
+    job      Job
+    volumes  list of Volume, from `weight_volumes`
+    lie      place of the mesh axes
+    returns  Outline
+    source   chapter 15
+    """
+    rows = moved(job, volumes, lie)
+    forward, backward, last, update = (
+        _together(job, rows, part)
+        for part in ("forward", "backward", "last", "update")
+    )
+    late = _plus(backward, last)
+    more = late, _plus(late, last)
+    return Outline(forward, backward, more, max(update))
+
+
+def _together(job, rows, part):
+    """Seconds on each dimension, or all in a row."""
+    ons = [on for row in rows if (on := getattr(row, part)) is not IDLE]
+    if job.overlap != "max":
+        return (float(sum(map(max, ons))), 0.0, 0.0, 0.0)
+    if len(ons) < 2:
+        return ons[0] if ons else IDLE
+    return tuple(map(sum, zip(*ons, strict=True)))
+
+
+def microbatch_seconds(job, layout, alone, tokens, weights):
+    """Seconds of one microbatch, for all schedules that are alike in it.
+
+    job      Job
+    layout   Layout; of its schedule only matters whether it is "dualpipe"
+    alone    of a step in one microbatch, from `stage_seconds`
+    tokens   Outline of it, from `token_outline`
+    weights  Outline of it, from `weight_outline`
+    returns  (forward, backward, last backward, update)
+    source   chapter 15
+    """
+    m, twice = layout.microbatches, layout.schedule == "dualpipe"
+    (f, b), t_hbm = alone
+    f, b = max(f / m, t_hbm), max(b / m, 2 * t_hbm)
+    forward, backward = tokens[:2]
+    if layout.chunks > 1:
+        more = [_scaled(on, layout.chunks - 1) for on in tokens.more]
+        forward, backward = map(_plus, tokens[:2], more)
+    t_f = _busiest(forward, weights.forward, m)
+    t_b = _busiest(backward, weights.backward, m)
+    t_last = _busiest(backward, weights.more[twice], m)
+    update = (1 + twice) * weights.update
+    if job.overlap == "none":
+        return f + t_f, b + t_b, b + t_last, update
+    return max(f, t_f), max(b, t_b), max(b, t_last), update
+
+
+def step_seconds(layout, forward, backward, last, update):
+    """All microbatches and the bubble, then what happens once a step.
+
+    A pass that takes longer never makes a step shorter: m microbatches add
+    more than any bubble can lose.
+
+    layout   Layout
+    forward, backward, last, update  seconds, from `microbatch_seconds`
+    returns  seconds
+    source   chapter 15
+    """
+    busy = layout.microbatches * (forward + backward)
+    idle = bubble(layout, forward, backward)
+    return busy * (1 + idle) + last - backward + update
+
+
+def _busiest(tokens, weights, m):
+    """Seconds on the busiest dimension for one of m microbatches."""
+    (a, b, c, d), (e, f, g, h) = tokens, weights
+    return max(a / m + e, b / m + f, c / m + g, d / m + h)
+
+
+def stage_seconds(job, layout):
+    """Seconds of one microbatch in the slowest stage, without any traffic.
+
+    job      Job
+    layout   Layout
+    returns  ((forward, backward) of arithmetic, that in which memory delivers
+             the weights once; backward needs it twice)
+    source   scaling-book part 1
+    """
+    each = layout.microbatches * job.peak
+    math = tuple(part / each for part in stage_flops(job, layout))
+    return math, _t_weights(job, layout)
+
+
+def _t_weights(job, layout):
+    """Seconds in which a chip's memory delivers the weights of its stage."""
+    if job.model.simplified:
+        return 0.0
+    w = stage_weights(job.model, layout.pp)
+    held = w.dense / layout.tp + w.experts / (layout.tp * layout.ep)
+    return BF16 * held / job.chip.hbm_bw
+
+
+def bubble(layout, forward, backward):
+    """Idle over useful time of a layout's pipeline, in closed form.
+
+    layout             Layout
+    forward, backward  seconds of one microbatch in one stage
+    returns            a number; 0 without a pipeline
+    source             chapter 11
+    """
+    p, m = layout.pp, layout.microbatches
+    if layout.schedule == "none":
+        return 0.0
+    if layout.schedule in ("gpipe", "1f1b", "interleaved"):
+        return _plain_bubble(p, m, layout.chunks)
+    if layout.schedule == "zero-bubble":
+        weight = min(forward, backward / 2)
+        return cost.zero_bubble(p, m, forward, backward, weight)
+    return two_way_idle(p, forward, backward) / (m * (forward + backward))
+
+
+def two_way_idle(p, forward, backward):
+    """Seconds that a stage of DualPipe waits, half its backward being weights'.
+
+    p                  stages, an even number
+    forward, backward  seconds of one microbatch in one stage
+    returns            seconds, for any two times; the report's formula,
+                       (p/2 - 1) (forward + backward / 2), if backward takes
+                       twice as long as forward
+    source             chapter 11; DeepSeek-V3 report, table 2
+    """
+    pairs, half = p // 2 - 1, backward / 2
+    return max(2 * pairs * forward, pairs * (forward + half) - forward)
+
+
+_plain_bubble = lru_cache(maxsize=65536)(cost.bubble)

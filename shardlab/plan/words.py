@@ -1,0 +1,324 @@
+"""What a search found, as a table for people and as JSON for programs."""
+
+from fractions import Fraction
+from re import fullmatch
+from textwrap import fill
+
+from shardlab import cost
+from shardlab.arguments import whole
+from shardlab.memory import bytes_per_param
+from shardlab.plan.models import params
+from shardlab.plan.network import AXES
+
+SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
+SUFFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+def count(name, text):
+    """A number as people write it: "3M" is 3,000,000.
+
+    name     of the argument, for the error
+    text     digits, with a point if need be, and k, M, B (thousands) or Ki, Mi,
+             Gi (powers of two) after them
+    returns  int of at least 1
+    raises   ValueError unless the text is such a number, and whole
+    source   chapter 15
+    """
+    ending = "|".join(SUFFIXES)
+    said = fullmatch(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({ending})", text)
+    number = Fraction(said[1]) * SUFFIXES[said[2]] if said else Fraction(0)
+    if number < 1 or number.denominator > 1:
+        raise ValueError(
+            f"{name} must be a whole number of at least 1, such as 3000000, "
+            f"500k, 3M or 1.5B, got {text!r}"
+        )
+    return int(number)
+
+
+def topology(text):
+    """Chips along each axis, out of text: "16x16x16" is (16, 16, 16).
+
+    text     whole numbers with x between them
+    returns  tuple of ints
+    raises   ValueError unless the text is such numbers
+    source   chapter 15
+    """
+    if not fullmatch(r"[0-9]{1,9}(x[0-9]{1,9}){0,3}", text):
+        raise ValueError(
+            f"topology must be sizes with x between, such as 16x16x16, got "
+            f"{text!r}"
+        )
+    return tuple(whole("topology", int(n)) for n in text.split("x"))
+
+
+# ---- the table ---------------------------------------------------------------
+
+HEAD = (
+    f"{'rank':>4} {'dp':>5} {'shared':7} {'tp':>4} {'sp':3} {'pp':>3} "
+    f"{'schedule':13} {'m':>5} {'cp':>3} {'ep':>3} {'step s':>9} {'MFU':>6} "
+    f"{'GB/chip':>8}  verdict"
+)
+_BULLET = {"initial_indent": "- ", "subsequent_indent": "  "}
+SHARED = ("nothing", "ZeRO-1", "ZeRO-2", "FSDP")
+
+
+def line(rank, row):
+    """One row of the table.
+
+    rank     its place among those that fit, or ""
+    row      Row
+    returns  text of one line
+    source   chapter 15
+    """
+    x = row.layout
+    schedule = x.schedule + (f" v={x.chunks}" if x.chunks > 1 else "")
+    time = (
+        f"{row.seconds:9.4g} {row.mfu:6.1%}"
+        if row.fits
+        else f"{'-':>9} {'-':>6}"
+    )
+    return (
+        f"{rank:>4} {x.dp:>5} {SHARED[x.zero]:7} {x.tp:>4} "
+        f"{'yes' if x.sp else 'no':3} {x.pp:>3} {schedule:13} "
+        f"{x.microbatches:>5} {x.cp:>3} {x.ep:>3} {time} "
+        f"{row.bytes / 1e9:8.2f}  {row.verdict}"
+    )
+
+
+def table(result, rows=20):
+    """A search as text: what was asked, the best layouts, the assumptions.
+
+    result   Result
+    rows     how many layouts to show at most
+    returns  text of several lines
+    raises   ValueError unless rows is a whole number of at least 1
+    source   chapter 15
+    """
+    rows, fitting = whole("rows", rows), result.fitting
+    lines = [*asked(result.job), "", HEAD]
+    lines += [line(k, row) for k, row in enumerate(fitting[:rows], 1)]
+    heavy = result.rows[len(fitting) :]
+    if heavy:
+        lines += ["", "These need most nearly what a chip has, and do not fit:"]
+        lines += [line("", row) for row in heavy[:3]]
+    lines += ["", *map(best_place, fitting[:1])]
+    lines += [*found(result), "", "Assumed:"]
+    lines += [fill(text, 98, **_BULLET) for text in assumptions(result.job)]
+    return "\n".join(lines)
+
+
+def best_place(row):
+    """Where the mesh axes of a layout lie, and what its bytes are.
+
+    row      Row that fits
+    returns  a line
+    source   chapter 15
+    """
+    held = ", ".join(f"{k} {n / 1e9:.2f} GB" for k, n in row.memory.items())
+    on = zip(AXES, row.layout.degrees, row.layout.lies, strict=True)
+    where = [_along(*axis, row.kind) for axis in on if axis[1] > 1]
+    return f"The first: {', '.join(where) or 'one chip'}; {held}"
+
+
+def _along(name, chips, along, kind):
+    """An axis in words: "dp 64 as 1x8x8", or how many whole axes it has."""
+    if kind == "axes":
+        return f"{name} {chips} on {sum(n > 1 for n in along)} axes"
+    return f"{name} {chips} as {'x'.join(map(str, along))}"
+
+
+def asked(job):
+    """What a job asks, as lines, and the least time that it can take.
+
+    job      Job
+    returns  list of lines
+    source   scaling-book part 5, question 3
+    """
+    P, chips = params(job.model), job.chips * job.pods
+    flops = cost.training_flops(P, job.batch)
+    peak, usual = (
+        cost.t_train(flops, chips, job.chip, mfu) for mfu in (1, 0.4)
+    )
+    place = "x".join(map(str, job.topology))
+    pods = f"{job.pods} x " if job.pods > 1 else ""
+    cut = f"sequences of {job.sequence:,}" if job.sequence else "a stream"
+    return [
+        f"{job.model.name}, {P:,} parameters, on {pods}{job.chips:,} "
+        f"{job.chip.name} ({place}), {job.batch:,} tokens a step as {cut}",
+        f"6 x parameters x tokens take {peak:.4g} s at the peak of all chips, "
+        f"{usual:.4g} s at 40% of it",
+    ]
+
+
+def found(result):
+    """What a search went through, as lines.
+
+    result   Result
+    returns  list of lines
+    source   chapter 15
+    """
+    fitting = len(result.fitting)
+    lines = [
+        f"{len(result.rows):,} layouts are legal, {fitting:,} fit; of "
+        f"{result.divisions:,} ways to deal the chips, "
+        f"{sum(result.refused.values()):,} are not legal"
+        + "".join(f", {n:,} by {what}" for what, n in result.refused.items())
+    ]
+    if "batch" in result.refused:
+        lines.append(dividing(result.job))
+    return lines
+
+
+def dividing(job):
+    """The batches next to a job's that every count of replicas divides.
+
+    job      Job
+    returns  a line
+    source   chapter 15
+    """
+    each = job.chips * job.pods * (job.sequence or 1)
+    below, above = job.batch // each * each, (job.batch // each + 1) * each
+    both = f"{below:,} or {above:,}" if below else f"{above:,}"
+    return f"All counts of replicas divide a batch of {both} tokens"
+
+
+# ---- the assumptions ---------------------------------------------------------
+
+_OVERLAP = {
+    "max": "all traffic runs beside arithmetic and beside other traffic; mesh "
+    "axes that share a dimension take turns on it",
+    "sum": "traffic runs beside arithmetic, one mesh axis after the other",
+    "none": "arithmetic and traffic take turns: nothing overlaps",
+}
+_RECOMPUTE = {
+    "none": "all activations are kept",
+    "selective": "scores of attention are made again, all else is kept",
+    "full": "of each layer only the input is kept",
+    "checkpoints": "the outputs of the MLP's matmuls are kept, in bf16",
+}
+
+
+def assumptions(job):
+    """What a plan assumes, as lines.
+
+    job      Job
+    returns  list of lines
+    source   chapter 15
+    """
+    recipe = job.recipe if isinstance(job.recipe, str) else "the job's own"
+    lines = [
+        f"overlap {job.overlap}: {_OVERLAP[job.overlap]}; ZeRO-1 and -2 gather "
+        "new weights when all else is done",
+        f"efficiency {job.efficiency:g}: arithmetic at that part of the bf16 "
+        "peak; MFU is the arithmetic a model needs, at peak, over the step",
+        f"memory: recipe {recipe}, {bytes_per_param(job.recipe):g} bytes per "
+        f"parameter; recompute {job.recompute}: {_RECOMPUTE[job.recompute]}",
+        *(_simple() if job.model.simplified else _real(job)),
+        f"shape of the model: {job.model.source}",
+        *chip_sources(job.chip),
+    ]
+    return lines
+
+
+def _simple():
+    return [
+        "simplified: two matmuls a layer, no gate, no attention; nothing has "
+        "to divide; whole axes for each mesh axis, rings of many chips",
+        "memory is that of the real model: all its parameters, and three "
+        "outputs a layer where it is gated",
+    ]
+
+
+def _real(job):
+    attended = f"each token attends to {job.attended:,}, masked ones too"
+    dealt = "sequences" if job.sequence else "tokens, not cut into sequences"
+    return [
+        f"{attended}; the batch is dealt as whole {dealt}",
+        "activations: Korthikanti et al. (2022), a layer with dropout and a "
+        "fourfold MLP, the same for every model; logits are not counted",
+        "network: bandwidth only, no latency; rings where the hardware closes "
+        "them, lines elsewhere, half as fast",
+        "gradients are summed after the last microbatch (ZeRO-2, FSDP: after "
+        "each); weights are read from memory once a pass",
+        "experts are all equally busy; context parallelism is a ring",
+    ]
+
+
+def chip_sources(chip):
+    """Where the figures of a chip that a plan uses were read, as lines.
+
+    chip     Chip
+    returns  list of lines
+    source   module `hw`
+    """
+    named = ("flops", "hbm_bytes", "hbm_bw", "link_bw", "dcn_bw")
+    places = {
+        f"{s.document}, {s.date}" for s in map(chip.sources.get, named) if s
+    }
+    return [f"figures of {chip.name}: {place}" for place in sorted(places)]
+
+
+# ---- JSON --------------------------------------------------------------------
+
+
+def as_data(result, rows=None):
+    """A search as plain data, ready for JSON.
+
+    result   Result
+    rows     how many layouts at most; None: all
+    returns  dict: job, search, rows, assumptions; bytes and seconds
+    raises   ValueError unless rows is a whole number of at least 1
+    source   chapter 15
+    """
+    shown = result.rows if rows is None else result.rows[: whole("rows", rows)]
+    return {
+        "job": _job_data(result.job),
+        "search": {
+            "layouts": len(result.rows),
+            "fit": len(result.fitting),
+            "divisions": result.divisions,
+            "refused": result.refused,
+            "timed": result.timed,
+        },
+        "rows": [row_data(row) for row in shown],
+        "assumptions": assumptions(result.job),
+    }
+
+
+def _job_data(job):
+    named = ("batch", "sequence", "recompute", "overlap", "efficiency", "pods")
+    return {
+        "model": job.model.name,
+        "parameters": params(job.model),
+        "chip": job.chip.name,
+        "topology": list(job.topology),
+        "chips": job.chips * job.pods,
+        "recipe": job.recipe if isinstance(job.recipe, str) else None,
+        "bytes_per_parameter": bytes_per_param(job.recipe),
+        **{name: getattr(job, name) for name in named},
+    }
+
+
+def row_data(row):
+    """One layout as plain data.
+
+    row      Row
+    returns  dict; seconds, mfu, ratio, bubble and bound are None if it does not
+             fit, ratio if there is no traffic
+    source   chapter 15
+    """
+    x = row.layout
+    ratio = None if row.ratio in (None, float("inf")) else row.ratio
+    return {
+        **{k: getattr(x, k) for k in x._fields if k != "lies"},
+        "lies": {k: list(on) for k, on in zip(AXES, x.lies, strict=False)},
+        "seconds": row.seconds,
+        "mfu": row.mfu,
+        "ratio": ratio,
+        "bubble": row.bubble,
+        "bound": row.bound,
+        "bytes": row.bytes,
+        "memory": row.memory,
+        "hbm_bytes": row.hbm,
+        "verdict": row.verdict,
+    }

@@ -1,0 +1,1360 @@
+"""The planner: worked numbers, agreement, laws, legality, the command line."""
+
+import contextlib
+import io
+import itertools
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from math import isclose, prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shardlab import cost, memory, pipeline
+from shardlab import plan as planner
+from shardlab.hw import A100, H100, V4P, V5E, V5P
+from shardlab.plan import Job, Layout, Model, evaluate, params, search
+from shardlab.plan.__main__ import main
+from shardlab.plan.held import activation_bytes, gathered_bytes
+from shardlab.plan.layouts import SCHEDULES, arrangements, divisions
+from shardlab.plan.network import NO_WAY, divisors, shares, way
+from shardlab.plan.search import _least, _outline, places
+from shardlab.plan.timing import traffic
+
+CUBE = (16, 16, 16)
+TEXTS = {"recipe": "weights-and-moments"}  # ten bytes per parameter
+POD = (16, 20, 28)
+
+# Formulas that are equal on paper, in another order of operations.
+close = pytest.approx
+
+
+def same(expected):
+    return close(expected, rel=1e-12, abs=0)
+
+
+def texts(batch, name="llama-2-13b-mlp", topology=CUBE, **how):
+    return Job(planner.model(name), V5P, topology, batch, **TEXTS, **how)
+
+
+# Small, and every rule of legality refuses something.
+TINY = Model(
+    *("tiny", 4, 64, 96, 8, 4, 8, 128, 32), source="made up for these tests"
+)
+MOE = replace(
+    TINY,
+    name="tiny-moe",
+    experts=8,
+    active=2,
+    shared=1,
+    F_expert=32,
+    dense_layers=1,
+)
+
+
+# ---- worked numbers: shapes --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        pytest.param("mlp", 8_493_465_600, id="T8.1-mlp"),
+        pytest.param("attention", 4_194_304_000, id="T8.1-attention"),
+        pytest.param("embedding", 327_680_000, id="T8.1-ET-30"),
+    ],
+)
+def test_parameters_of_the_13b(part, expected):
+    assert (
+        planner.parameter_terms(planner.model("llama-2-13b"))[part] == expected
+    )
+
+
+def test_parameters_in_all():  # T8.1, ET-30
+    m = planner.model("llama-2-13b")
+    assert params(m) == 13_015_449_600
+    assert params(m) + (2 * m.L + 1) * m.D == 13_015_864_320  # with norms
+
+
+@pytest.mark.parametrize(
+    ("name", "norms", "published"),
+    [  # parameters with norms, as released
+        ("llama-2-7b", 2, 6_738_415_616),
+        ("llama-2-70b", 2, 68_976_648_192),
+        ("llama-3-8b", 2, 8_030_261_248),
+        ("llama-3-70b", 2, 70_553_706_496),
+        ("llama-3-405b", 2, 405_853_388_800),
+    ],
+)
+def test_parameters_as_released(name, norms, published):
+    m = planner.model(name)
+    assert params(m) + (norms * m.L + 1) * m.D == published
+
+
+@pytest.mark.parametrize(
+    ("name", "embedding", "rest"),
+    [  # Gemma 2 report, table 2; four norms a layer
+        ("gemma-2-2b", 590_118_912, 2_024_517_888),
+        ("gemma-2-9b", 917_962_752, 8_324_201_984),
+        ("gemma-2-27b", 1_180_237_824, 26_047_480_320),
+    ],
+)
+def test_parameters_of_gemma(name, embedding, rest):
+    m = planner.model(name)
+    assert planner.parameter_terms(m)["embedding"] == embedding
+    assert params(m) - embedding + (4 * m.L + 1) * m.D == rest
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in planner.MODELS if n.startswith("megatron")]
+)
+def test_parameters_of_megatron(name):  # C7.1
+    if name.endswith("-mlp"):
+        return
+    m, (digits, unit) = planner.model(name), (name[9:-1], name[-1])
+    size = float(digits) * {"b": 1e9, "t": 1e12}[unit]
+    # 12 L h^2 (1 + 13/(12h) + (V+s)/(12Lh)), the paper's equation 2
+    h, L = m.D, m.L
+    by_paper = 12 * L * h * h + 13 * L * h + (m.vocab + m.context) * h
+    assert params(m) + 13 * L * h + m.context * h == by_paper
+    assert params(m) == close(size, rel=0.035)
+
+
+def test_parameters_of_deepseek():
+    m = planner.model("deepseek-v3")
+    assert round(params(m) / 1e9) == 671
+    flops = planner.forward_flops(m, 1)
+    active = (flops["matmuls"] + flops["head"]) / 2 + m.vocab * m.D
+    assert active == close(37e9, rel=0.02)  # as the report says
+
+
+def test_every_model_has_a_dated_source():
+    for m in planner.MODELS.values():
+        assert m.source.count("-") >= 2
+        assert m.source[-10:-6].isdigit()
+
+
+def test_flops_are_two_for_each_weight_and_token():
+    m = planner.model("llama-2-13b")
+    flops = planner.forward_flops(m, 4096)
+    table = m.vocab * m.D  # an embedding is looked up, not multiplied
+    assert flops["matmuls"] + flops["head"] == 2 * (params(m) - table)
+    once = cost.attention_flops(4096, m.heads * m.head_size)
+    assert flops["scores"] * 4096 == m.L * once.forward
+
+
+# ---- worked numbers: part 5, questions 2 to 4 --------------------------------
+
+TABLE = {  # batch: {(X, Y): (max, sum)}
+    1_000_000: {
+        (4096, 1): (0.287, 0.287),
+        (2048, 2): (0.383, 0.336),
+        (1024, 4): (0.766, 0.489),
+        (512, 8): (0.678, 0.470),
+    },
+    3_000_000: {
+        (4096, 1): (0.862, 0.862),
+        (2048, 2): (1.149, 0.807),
+        (1024, 4): (1.355, 0.852),
+        (512, 8): (0.678, 0.591),
+    },
+    10_000_000: {
+        (4096, 1): (2.872, 2.872),
+        (2048, 2): (2.711, 1.587),
+        (1024, 4): (1.355, 1.152),
+        (512, 8): (0.678, 0.649),
+    },
+}
+WAYS = [
+    (batch, mesh, overlap, both[k])
+    for batch, row in TABLE.items()
+    for mesh, both in row.items()
+    for k, overlap in enumerate(("max", "sum"))
+]
+
+
+def two_to_one(X, Y):
+    """FSDP on two whole axes and TP on one; FSDP alone on three."""
+    one, tp, dp = (1, 1, 1), (2, 1, 1), (1, 2, 2)
+    tp, dp = (one, (2, 2, 2)) if Y == 1 else (tp, dp)
+    return Layout(dp=X, zero=3, tp=Y, lies=(tp, one, one, dp, one))
+
+
+@pytest.mark.parametrize(
+    ("batch", "mesh", "overlap", "expected"),
+    [
+        pytest.param(
+            *case, id=f"W-T4-{case[0] // 10**6}M-{case[1][1]}-{case[2]}"
+        )
+        for case in WAYS
+    ],
+)
+def test_questions_three_and_four(batch, mesh, overlap, expected):
+    row = evaluate(texts(batch, overlap=overlap), two_to_one(*mesh))
+    assert row.ratio == close(expected, abs=5e-4)
+    assert (row.ratio >= 1) == (row.bound == "compute")
+
+
+def test_no_split_of_one_million_reaches_one():  # W-T4
+    rows = search(texts(10**6)).fitting
+    best = max(row.ratio for row in rows if row.layout.zero == 3)
+    assert best == close(0.766, abs=5e-4)
+    mirrored = Layout(
+        *(512, 3, 8),
+        lies=((2, 2, 1), (1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 1, 1)),
+    )
+    assert evaluate(texts(10**6), mirrored).ratio == close(best, rel=1e-3)
+    row = evaluate(texts(10**6), two_to_one(1024, 4))
+    assert row.verdict == "comm-bound by FSDP 1.31x"
+    row = evaluate(texts(10**6), two_to_one(512, 8))
+    assert row.verdict == "comm-bound by TP 1.48x"
+
+
+def test_three_million_flips_with_the_convention():  # T8.3c, ET-33, V-1
+    best = {
+        overlap: max(
+            row.ratio
+            for row in search(texts(3 * 10**6, overlap=overlap)).fitting
+            if row.layout.zero == 3
+        )
+        for overlap in ("max", "sum")
+    }
+    assert best["max"] == close(1.355, abs=5e-4)
+    assert best["sum"] == close(0.862, abs=5e-4)  # FSDP alone, on three axes
+    at = evaluate(texts(3 * 10**6), two_to_one(1024, 4))
+    assert (at.verdict, at.mfu) == ("fits, compute-bound", same(1.0))
+
+
+def test_ten_million_need_no_tp():  # W-T4, T8.4
+    first = search(texts(10**7)).fitting[0]
+    assert first.layout[:3] == (4096, 3, 1)
+    assert first.mfu == same(1.0)
+
+
+def test_data_parallelism_alone_does_not_fit():  # T8.3a
+    states = planner.state_bytes(texts(3 * 10**6), Layout(dp=4096))
+    assert states == 130_154_496_000
+    row = evaluate(texts(3 * 10**6), Layout(dp=4096))
+    assert not row.fits
+    assert row.seconds is None
+    assert row.verdict == "out of memory: 132 GB of 96 GB"
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [
+        pytest.param(10**6, 0.67, id="W-T4-1M"),
+        pytest.param(3 * 10**6, 1.95, id="T8.3b"),
+        pytest.param(10**7, 6.43, id="W-T4-10M"),
+    ],
+)
+def test_memory_of_fsdp(batch, expected):
+    row = evaluate(texts(batch), Layout(dp=4096, zero=3))
+    assert row.bytes / 1e9 == close(expected, abs=5e-3)
+
+
+def test_memory_of_sixteen_million_tokens():  # T8.2
+    held = planner.held(texts(16 * 10**6), Layout(dp=4096, zero=3))
+    assert held["states"] * 4096 / 1e9 == close(130.15, abs=5e-3)
+    assert held["activations"] * 4096 / 1e12 == close(41.94, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("batch", "peak", "usual"),
+    [
+        pytest.param(10**6, "0.04154", "0.1038", id="W-T4-1M"),
+        pytest.param(3 * 10**6, "0.1246", "0.3115", id="ET-33"),
+        pytest.param(10**7, "0.4154", "1.038", id="W-T4-10M"),
+    ],
+)
+def test_step_at_peak_and_at_forty_percent(batch, peak, usual):
+    said = planner.table(search(texts(batch)), 1)
+    assert f"take {peak} s at the peak of all chips, {usual} s at 40%" in said
+
+
+# ---- worked numbers: the recipe across pods ----------------------------------
+
+
+def recipe(batch, topology=(16, 16, 32), **how):
+    """LLaMA-3 70B as the text has it, with F = 30,000."""
+    m = replace(planner.model("llama-3-70b-mlp"), F=30_000)
+    return Job(m, V5P, topology, batch, **TEXTS, **how)
+
+
+@pytest.mark.parametrize(
+    ("batch", "mesh", "overlap", "expected"),
+    [
+        pytest.param(3_500_000, (1024, 8), "sum", 0.95, id="ET-24-as-printed"),
+        pytest.param(3_500_000, (1024, 8), "max", 1.47, id="ET-24-max"),
+        pytest.param(1_500_000, (1024, 8), "sum", 0.645, id="ET-24-drop"),
+        pytest.param(1_500_000, (1024, 8), "max", 1.15, id="ET-24-drop-max"),
+    ],
+)
+def test_the_recipe_and_its_correction(batch, mesh, overlap, expected):
+    row = evaluate(recipe(batch, overlap=overlap), two_to_one(*mesh))
+    assert row.ratio == close(expected, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "expected"),
+    [
+        pytest.param((1024, 8), 0.766, id="ET-24-new"),
+        pytest.param((512, 16), 0.735, id="ET-24-new-16"),
+    ],
+)
+def test_the_newer_recipe_is_short_too(mesh, expected):
+    row = evaluate(recipe(10**6), two_to_one(*mesh))
+    assert row.ratio == close(expected, abs=5e-4)
+
+
+def test_two_million_tokens_feed_half_as_many_chips():  # ET-23: 4,614
+    best = {
+        chips: max(r.ratio for r in search(job).fitting if r.layout.zero == 3)
+        for chips, job in (
+            (4096, recipe(2 * 10**6, CUBE, overlap="sum")),
+            (8192, recipe(2 * 10**6, overlap="sum")),
+        )
+    }
+    assert best[4096] == close(1.007, abs=5e-4)
+    assert best[8192] < 1
+    threshold = cost.mixed_tokens_per_chip(30_000, V5P, overlap=False)
+    assert 2e6 / threshold == close(4614, abs=1)
+
+
+def test_pods_need_73440_tokens_each():  # T6.6, ET-25, N14
+    job = replace(recipe(2 * 73_440, CUBE), pods=2)
+    rows = {r.name: r for r in traffic(job, two_to_one(1024, 4))}
+    moved = cost.t_cross_pod(
+        *(2 * 73_440, job.model.D, 30_000, 4096, 2, V5P),
+    )
+    assert rows["DCN"].last[3] == same(moved.comm * job.model.L)
+    assert moved.ratio == same(1.0)
+    knee = replace(V5P, dcn_bw=V5P.dcn_bw * 0.999)  # alone it binds from here
+    alone = replace(job, chip=replace(knee, link_bw=1e15))
+    row = evaluate(alone, two_to_one(1024, 4))
+    assert row.bound == "DCN"
+    assert row.ratio == close(0.999, rel=1e-9)
+    enough = replace(alone, chip=replace(V5P, link_bw=1e15))
+    assert evaluate(enough, two_to_one(1024, 4)).bound == "compute"
+
+
+# ---- agreement with cost, pipeline, memory -----------------------------------
+
+
+@pytest.mark.parametrize("overlap", ["max", "sum", "none"])
+@pytest.mark.parametrize(
+    ("strategy", "zero", "X", "Y"),
+    [
+        ("dp", 0, 4096, 1),
+        ("zero1", 1, 4096, 1),
+        ("zero2", 2, 4096, 1),
+        ("fsdp", 3, 4096, 1),
+        ("tp", 0, 1, 4096),
+        ("fsdp_tp", 3, 1024, 4),
+        ("fsdp_tp", 3, 128, 32),
+    ],
+)
+@pytest.mark.parametrize("batch", [10**6, 10**7])
+def test_a_simplified_step_is_that_of_cost(
+    strategy, zero, X, Y, overlap, batch
+):
+    roomy = replace(V5P, hbm_bytes=1e15)
+    job = replace(texts(batch, overlap=overlap), chip=roomy)
+    got = evaluate(job, two_to_one(X, Y)._replace(zero=zero, lies=()))
+    m, beside = job.model, overlap == "max"
+    times = []
+    for M_X, M_Y in [(2, 1), (1, 2)] if X > 1 and Y > 1 else [(3, 3)]:
+        how = (batch, m.D, m.F, V5P, X, Y, M_X, M_Y)
+        step = cost.t_layer(strategy, *how, overlap=beside)
+        times.append(cost.step_seconds(step, overlap != "none"))
+    assert got.seconds == same(m.L * min(times))
+
+
+SCHEDULED = [
+    (Layout(pp=p, schedule=kind, chunks=v, microbatches=m), build)
+    for p, m in ((2, 4), (4, 8), (4, 12), (6, 12))
+    for kind, v, build in (
+        ("gpipe", 1, pipeline.gpipe),
+        ("1f1b", 1, pipeline.one_f_one_b),
+        ("interleaved", 2, pipeline.interleaved),
+        ("interleaved", 3, pipeline.interleaved),
+        ("zero-bubble", 1, pipeline.zero_bubble),
+        ("dualpipe", 1, pipeline.dualpipe),
+    )
+]
+
+
+def events(layout, build, f, b):
+    p, m, v = layout.pp, layout.microbatches, layout.chunks
+    if build is pipeline.interleaved:
+        return build(p, m, v, f, b)
+    if build in (pipeline.zero_bubble, pipeline.dualpipe):
+        half = Fraction(b, 2) if isinstance(b, int) else b / 2
+        if build is pipeline.zero_bubble:
+            half = min(f, half)
+        return build(p, m, f, b, weight=half)
+    return build(p, m, f, b)
+
+
+@pytest.mark.parametrize(
+    ("f", "b"), [(1, 2), (2, 2), (3, 5), (1, 4), (2, 5), (1, 10)]
+)
+@pytest.mark.parametrize(("layout", "build"), SCHEDULED)
+def test_bubbles_in_closed_form_are_those_of_schedules(layout, build, f, b):
+    played = pipeline.makespan(events(layout, build, f, b))
+    busy = layout.microbatches * (f + b)
+    assert busy * (1 + planner.bubble(layout, f, b)) == same(float(played))
+
+
+@pytest.mark.parametrize(("layout", "build"), SCHEDULED)
+def test_microbatches_in_flight_are_those_of_schedules(layout, build):
+    counted = max(pipeline.in_flight(events(layout, build, 1, 2)))
+    # A stage of a pipeline with chunks holds each in its part of a stage.
+    assert planner.in_flight(layout) * layout.chunks == counted
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_few_microbatches_in_flight(m):
+    for kind, build in (
+        ("gpipe", pipeline.gpipe),
+        ("1f1b", pipeline.one_f_one_b),
+    ):
+        layout = Layout(pp=4, schedule=kind, microbatches=m)
+        counted = max(pipeline.in_flight(build(4, m)))
+        assert planner.in_flight(layout) == counted
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_states_are_those_of_memory(zero):
+    job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
+    layout = Layout(dp=16, zero=zero, tp=4)
+    expected = memory.state_bytes(params(TINY) / 4, 16, zero)
+    assert planner.state_bytes(job, layout) == same(expected)
+    two = Layout(dp=8, zero=zero, tp=4, pp=2, schedule="1f1b")
+    layers = params(TINY) - planner.parameter_terms(TINY)["embedding"]
+    fullest = layers / 2 + TINY.vocab * TINY.D
+    expected = memory.state_bytes(fullest / 4, 8, zero)
+    assert planner.state_bytes(job, two) == same(expected)
+
+
+def test_experts_are_cut_over_their_axis():
+    job = Job(MOE, V5P, (4, 4, 4), 4096, sequence=32)
+    experts = planner.parameter_terms(MOE)["experts"]
+    rest = params(MOE) - experts
+    whole = planner.state_bytes(job, Layout(dp=64))
+    assert whole == same(16 * params(MOE))
+    cut = planner.state_bytes(job, Layout(dp=64, ep=8))
+    assert cut == same(16 * (rest + experts / 8))
+    shared = planner.state_bytes(job, Layout(dp=64, ep=8, zero=3))
+    assert shared == same(16 * params(MOE) / 64)
+
+
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize("sp", [False, True])
+def test_activations_are_those_of_memory(recompute, sp):
+    job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32, recompute=recompute)
+    layout = Layout(dp=16, tp=4, sp=sp, microbatches=2)
+    sequences = 4096 // 32 // 16 // 2
+    shape = (32, sequences, 64, 8, 4, sp)
+    expected = TINY.L * memory.activation_bytes(*shape, recompute)
+    if recompute == "full":
+        expected += memory.activation_bytes(*shape, "selective")
+    assert activation_bytes(job, layout) == same(expected)
+
+
+def test_scores_of_a_cut_sequence_reach_all_of_it():
+    job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32, recompute="none")
+    kept = [
+        activation_bytes(job, Layout(dp=64 // cp, cp=cp)) for cp in (1, 2, 4)
+    ]
+    # Everything is dealt over dp cp chips, whichever of both cuts it.
+    assert kept == same([kept[0]] * 3)
+
+
+def test_stages_hold_their_microbatches():
+    job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
+    mesh = {"dp": 16, "pp": 4, "microbatches": 8}
+    held = {
+        kind: activation_bytes(job, Layout(schedule=kind, **mesh))
+        for kind in ("gpipe", "1f1b", "dualpipe")
+    }
+    layer = memory.activation_bytes(32, 1, 64, 8, 1, False, "selective")
+    assert held == {
+        "gpipe": 8 * layer,
+        "1f1b": 4 * layer,
+        "dualpipe": 5 * layer,
+    }
+
+
+def test_fsdp_holds_one_layer_whole():  # EZ-6
+    job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
+    terms = planner.parameter_terms(TINY)
+    layer = (terms["attention"] + terms["mlp"]) / TINY.L
+    got = [gathered_bytes(job, Layout(dp=64, zero=z)) for z in range(4)]
+    assert got == same([0, 0, 2 * layer, 4 * layer])
+
+
+# ---- the network -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "ring"), [(4, True), (16, True), (2, False)])
+def test_one_dimension_is_a_ring_or_a_line(n, ring):
+    net = planner.network(V5P, (n,))
+    got, V = way(net, (n,), (1,)), 1_000_000
+    how = (V, n, V5P.link_bw, ring)
+    assert V * got.gather[0] == same(cost.t_all_gather(*how))
+    assert V * got.exchange[0] == same(cost.t_all_to_all(*how))
+    assert V * got.send[0] == same(cost.t_send(V, V5P.link_bw))
+
+
+@pytest.mark.parametrize("n", [4, 8])
+def test_a_small_v5e_has_lines(n):  # V-5
+    got = way(planner.network(V5E, (n, 1)), (n,), (1,))
+    line = cost.t_all_gather(1e6, n, V5E.link_bw, wrap=False)
+    assert 1e6 * got.gather[0] == same(line)
+    assert line == same(2 * cost.t_all_gather(1e6, n, V5E.link_bw))
+    full = way(planner.network(V5E, (16, 1)), (16,), (1,))
+    assert 1e6 * full.gather[0] == same(cost.t_all_gather(1e6, 16, V5E.link_bw))
+
+
+def test_equal_dimensions_add_up():
+    net = planner.network(V5P, (4, 4, 4))
+    got = way(net, (4, 4, 4), (1, 1, 1))
+    balanced = cost.t_collective(
+        "all_gather", 6e6, (4, 4, 4), V5P.link_bw, algorithm="balanced"
+    )
+    assert [6e6 * g for g in got.gather] == same([balanced] * 3)
+
+
+def test_parts_of_a_dimension():
+    net, V, W = planner.network(V5P, (16,)), 1e6, 2 * V5P.link_bw
+    inner = way(net, (4,), (1,)).gather[0]  # a line of four, on its own links
+    assert V * inner == same(cost.t_all_gather(V, 4, W / 2, wrap=False))
+    outer = way(net, (4,), (4,)).gather[0]  # four rings take turns on a link
+    assert V * outer == same(4 * cost.t_all_gather(V, 4, W / 2))
+    middle = way(net, (2,), (2,)).gather[0]  # no ring: two lines share a link
+    assert V * middle == same(2 * V / 2 / V5P.link_bw)
+
+
+def test_through_a_switch():
+    net, V = planner.network(H100, (64,)), 1e6
+    inside = way(net, (8, 1), (1, 1))
+    ring = cost.t_all_gather(V, 8, H100.link_bw, directions=1)
+    assert V * inside.gather[0] == same(ring)
+    exchange = cost.t_switch_all_to_all(V, 8, H100.link_bw)
+    assert V * inside.exchange[0] == same(exchange)
+    across = way(net, (8, 8), (1, 1))
+    assert V * across.gather[1] == same(V / 8 * 7 / 8 / H100.dcn_bw)
+    assert way(net, (1, 8), (1, 1)).gather == same((0, 7 / 8 / H100.dcn_bw, 0))
+
+
+def test_whole_axes_are_as_the_texts_have_them():
+    net = planner.network(V5P, CUBE, simplified=True)
+    W = 2 * V5P.link_bw
+    for marks in [(2, 1, 1), (2, 2, 1), (2, 2, 2)]:
+        M = sum(n > 1 for n in marks)
+        got = way(net, marks, (1, 1, 1)).gather
+        assert max(got) == same(1 / (M * W))
+    dealt = planner.lies(net, (4, 1, 1, 1024, 1))
+    assert sorted(sum(n > 1 for n in lie[0]) for lie in dealt) == [1, 2]
+    assert way(net, (1, 1, 1), (1, 1, 1)) == NO_WAY
+
+
+@pytest.mark.parametrize(
+    ("sizes", "degrees"),
+    [
+        ((4, 4), (2, 1, 1, 8, 1)),
+        ((4, 4, 8), (4, 1, 2, 4, 4)),
+        ((6, 4), (2, 3, 1, 2, 2)),
+    ],
+)
+def test_lies_are_all_there_are(sizes, degrees):
+    net = planner.network(V4P, sizes)
+    rows = [
+        [
+            row
+            for row in itertools.product(divisors(n), repeat=5)
+            if prod(row) == n
+        ]
+        for n in sizes
+    ]
+    brute = {
+        tuple(zip(*pick, strict=True))
+        for pick in itertools.product(*rows)
+        if tuple(map(prod, zip(*pick, strict=True))) == degrees
+    }
+    found = planner.lies(net, degrees)
+    assert set(found) == brute
+    assert len(found) == len(brute) > 1
+
+
+@given(st.integers(1, 60), st.lists(st.integers(1, 60), min_size=1, max_size=3))
+def test_shares(n, degrees):
+    brute = (
+        [
+            parts
+            for parts in itertools.product(range(1, n + 1), repeat=len(degrees))
+            if prod(parts) == n
+            and not any(
+                d % part for d, part in zip(degrees, parts, strict=True)
+            )
+        ]
+        if n ** len(degrees) < 30_000
+        else None
+    )
+    found = shares(n, tuple(degrees))
+    assert len(set(found)) == len(found)
+    assert all(prod(parts) == n for parts in found)
+    if brute is not None:
+        assert sorted(found) == brute
+    assert divisors(n) == [k for k in range(1, n + 1) if n % k == 0]
+
+
+@pytest.mark.parametrize("overlap", ["max", "sum", "none"])
+@pytest.mark.parametrize("zero", [0, 3])
+def test_no_place_is_better_than_those_looked_at(overlap, zero):
+    job = Job(TINY, V5P, (4, 4, 8), 4096, sequence=32, overlap=overlap)
+    layout = Layout(8, zero, 4, False, 2, "1f1b", 1, 2, 2)
+    net = job.network
+    everywhere = planner.lies(net, layout.degrees)
+    best = min(
+        planner.timed(job, layout._replace(lies=lie)).step for lie in everywhere
+    )
+    looked_at = places(net, layout.degrees)
+    assert len(looked_at) < len(everywhere)
+    assert evaluate(job, layout).seconds == same(best)
+
+
+# ---- legality, against rules written a second time ---------------------------
+
+
+def may(job, dp, zero, tp, sp, pp, kind, cp, ep):
+    """Whether some chunks and microbatches make this legal, by brute force."""
+    m, s = job.model, job.sequence
+    if dp * tp * pp * cp != 16 or m.heads % tp or m.D % tp or m.F % tp:
+        return False
+    if m.kv_heads % tp and tp % m.kv_heads or (m.experts and m.F_expert % tp):
+        return False
+    if (sp and tp == 1) or (zero and dp * cp == 1):
+        return False
+    if cp > 1 and (s is None or s % cp):
+        return False
+    if sp and (s or m.context) // cp % tp:
+        return False
+    if dp % ep or (ep > 1 and (not m.experts or m.experts % ep)):
+        return False
+    return any(True for _ in runs(job, dp, pp, kind))
+
+
+def runs(job, dp, pp, kind):
+    """(chunks, microbatches) of which brute force can build a schedule."""
+    pieces = job.batch // (job.sequence or 1)
+    for m in range(1, pieces // dp + 1):
+        if pieces % (dp * m):
+            continue
+        for v in range(1, job.model.L + 1):
+            if pp == 1 and kind == "none" and v == 1:
+                yield v, m
+            if pp == 1 or kind == "none" or job.model.L % (pp * v):
+                continue
+            if (kind == "interleaved") != (v > 1):
+                continue
+            layout = Layout(pp=pp, schedule=kind, chunks=v, microbatches=m)
+            with contextlib.suppress(ValueError):
+                built = events(layout, BUILD[kind], 2, 4)
+                if kind != "zero-bubble" or m >= pp:
+                    assert built
+                    yield v, m
+
+
+BUILD = dict(
+    zip(SCHEDULES[1:], [build for _, build in SCHEDULED[:3]], strict=False)
+)
+BUILD |= {
+    "zero-bubble": pipeline.zero_bubble,
+    "dualpipe": pipeline.dualpipe,
+}
+
+
+@pytest.mark.parametrize(
+    ("m", "batch", "sequence"),
+    [
+        (TINY, 32 * 8, 32),
+        (TINY, 32 * 12, 32),
+        (TINY, 240, None),
+        (MOE, 32 * 8, 32),
+        (replace(TINY, D=72, heads=6, kv_heads=2), 24 * 8, 24),
+    ],
+    ids=["8", "12", "stream", "experts", "six heads"],
+)
+def test_layouts_are_those_that_brute_force_finds(m, batch, sequence):
+    job = Job(m, V5P, (4, 4), batch, sequence=sequence)
+    ones = (1, 2, 4, 8, 16)
+    brute = {
+        (dp, zero, tp, sp, pp, kind, cp, ep)
+        for dp, tp, pp, cp, ep in itertools.product(ones, repeat=5)
+        if dp * tp * pp * cp == 16
+        for zero in range(4)
+        for sp in (False, True)
+        for kind in SCHEDULES
+        if may(job, dp, zero, tp, sp, pp, kind, cp, ep)
+    }
+    found = [row.layout for row in search(job).rows]
+    named = [
+        (x.dp, x.zero, x.tp, x.sp, x.pp, x.schedule, x.cp, x.ep) for x in found
+    ]
+    assert len(set(named)) == len(named)
+    assert set(named) == brute
+    for x in found:
+        counts = set(runs(job, x.dp, x.pp, x.schedule))
+        assert (x.chunks, x.microbatches) in counts
+        assert planner.why_not(job, x) == ""
+        along = [prod(part) for part in zip(*x.lies, strict=True)]
+        assert along == [4, 4]
+        assert tuple(map(prod, x.lies)) == x.degrees
+
+
+# ---- laws --------------------------------------------------------------------
+
+# Each example is a search of hundreds of layouts, or two.
+few = settings(max_examples=15)
+small_jobs = st.builds(
+    lambda m, chip, sizes, sequences, recompute, overlap, pods: Job(
+        m,
+        chip,
+        sizes,
+        sequences * 32 * pods,
+        sequence=32,
+        recompute=recompute,
+        overlap=overlap,
+        pods=pods,
+    ),
+    st.sampled_from([TINY, MOE]),
+    st.sampled_from([V5P, V5E, H100]),
+    st.sampled_from([(4, 2), (2, 4), (8, 1)]),
+    st.sampled_from([8, 12]),
+    st.sampled_from(["none", "selective", "full"]),
+    st.sampled_from(["max", "sum", "none"]),
+    st.sampled_from([1, 2]),
+)
+
+
+def by_layout(result):
+    return {
+        (x.dp, x.zero, x.tp, x.sp, x.pp, x.schedule, x.cp, x.ep): row
+        for row in result.rows
+        for x in [row.layout]
+    }
+
+
+def not_slower(fast, slow):
+    """Every layout takes no longer in one search than in another."""
+    fast, slow = by_layout(search(fast)), by_layout(search(slow))
+    assert fast.keys() == slow.keys()
+    slack = 1 + 1e-12  # seconds are sums in floats
+    return all(fast[k].seconds <= slow[k].seconds * slack for k in fast)
+
+
+@given(small_jobs, st.sampled_from(["link_bw", "hbm_bw", "flops", "dcn_bw"]))
+@few
+def test_a_better_chip_is_never_slower(job, figure):
+    better = replace(job.chip, **{figure: 3 * getattr(job.chip, figure)})
+    assert not_slower(replace(job, chip=better), job)
+
+
+@given(small_jobs, st.floats(1e5, 4e6), st.floats(1, 4))
+@few
+def test_more_memory_never_fits_fewer(job, hbm, factor):
+    little, much = (
+        search(replace(job, chip=replace(job.chip, hbm_bytes=size)))
+        for size in (hbm, factor * hbm)
+    )
+    few, many = by_layout(little), by_layout(much)
+    assert few.keys() == many.keys()
+    for key, row in few.items():
+        assert many[key].fits or not row.fits
+        if row.fits:
+            assert row.bytes <= hbm
+            assert many[key].seconds <= row.seconds * (1 + 1e-12)
+        else:
+            assert row.bytes > hbm
+
+
+@given(small_jobs)
+@few
+def test_best_comes_first(job):
+    result = search(job)
+    times = [row.seconds for row in result.fitting]
+    assert times == sorted(times)
+    assert result.rows[: len(times)] == result.fitting
+    assert all(0 < row.mfu <= 1 for row in result.fitting)
+    for row in result.fitting:
+        assert (row.bound == "compute") == (row.slower == 1)
+
+
+@given(small_jobs)
+@few
+def test_overlap_helps(job):
+    full, part, none = (
+        replace(job, overlap=kind) for kind in ("max", "sum", "none")
+    )
+    assert not_slower(full, part)
+    assert not_slower(part, none)
+
+
+@given(small_jobs, st.floats(0.05, 1))
+@few
+def test_efficiency_helps(job, efficiency):
+    assert not_slower(job, replace(job, efficiency=efficiency))
+
+
+@given(small_jobs, st.data())
+@few
+def test_the_short_cut_is_the_long_way(job, data):
+    row = data.draw(st.sampled_from(search(job).fitting))
+    assert evaluate(job, row.layout).seconds == same(row.seconds)
+    free = row.layout._replace(lies=())
+    assert evaluate(job, free).seconds == same(row.seconds)
+    known = {}
+    _outline(job, row.layout, known)
+    least, _ = _least(job, row.layout, row.layout, known, {"timed": 0})
+    assert least == same(row.seconds)  # in other order, so not bit for bit
+
+
+@given(small_jobs, st.data())
+@few
+def test_what_is_chosen_is_the_fastest_that_fits(job, data):
+    row = data.draw(st.sampled_from(search(job).fitting))
+    x = row.layout
+    for v, m in runs(
+        replace(job, pods=1, batch=job.batch // job.pods),
+        *x[:1],
+        x.pp,
+        x.schedule,
+    ):
+        other = evaluate(job, x._replace(chunks=v, microbatches=m, lies=()))
+        if other.fits:
+            assert row.seconds <= other.seconds * (1 + 1e-12)
+
+
+times = st.floats(0.01, 100)
+
+
+@given(
+    times, times, st.floats(1, 3), st.floats(1, 3), st.sampled_from(SCHEDULED)
+)
+def test_a_longer_pass_never_makes_a_shorter_step(f, b, more_f, more_b, case):
+    layout, _ = case
+
+    def step(f, b):
+        return (
+            layout.microbatches * (f + b) * (1 + planner.bubble(layout, f, b))
+        )
+
+    assert step(f, b) <= step(f * more_f, b * more_b) * (1 + 1e-12)
+
+
+@given(small_jobs)
+@few
+def test_arithmetic_is_a_floor(job):
+    flops = 3 * job.batch * sum(planner.forward_flops(job.model, 32).values())
+    floor = flops / (job.chips * job.pods * job.chip.flops)
+    for row in search(job).fitting:
+        assert row.seconds >= floor * (1 - 1e-12)
+        assert row.mfu == same(floor / row.seconds)
+
+
+# ---- traffic of a real layer -------------------------------------------------
+
+
+def total(job, layout, part):
+    """Seconds that a mesh axis takes: the longest of its dimensions."""
+    return {r.name: max(getattr(r, part)) for r in traffic(job, layout)}
+
+
+def job_8b(recompute="selective", **how):
+    m = replace(planner.model("llama-3-8b"), name="8b")
+    how = {"sequence": 8192, "recompute": recompute} | how
+    return Job(m, V5P, (16, 16, 4), 2**22, **how)
+
+
+def lying(**along):
+    one = (1, 1, 1)
+    return tuple(along.get(a, one) for a in ("tp", "ep", "cp", "dp", "pp"))
+
+
+@pytest.mark.parametrize("sp", [False, True])
+@pytest.mark.parametrize("recompute", ["selective", "full"])
+def test_tensor_parallelism_moves_eight_arrays(sp, recompute):  # C4.16, C4.17
+    lies = lying(tp=(1, 1, 4), dp=(16, 16, 1))
+    layout = Layout(dp=256, tp=4, sp=sp, lies=lies)
+    job = job_8b(recompute)
+    B = job.batch // 256
+    elements = cost.tp_elements(B, 1, 4096, 4, recompute == "full")
+    if sp:
+        elements += 2 * B * 4096 * 3 / 4  # In is gathered again, in two blocks
+    seconds = sum(
+        total(job, layout, part)["TP"] for part in ("forward", "backward")
+    )
+    assert seconds == same(32 * 2 * elements / (2 * V5P.link_bw))
+
+
+@pytest.mark.parametrize(("zero", "copies"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+def test_data_parallelism_moves_weights_twice_or_thrice(zero, copies):  # C3.14
+    layout = Layout(dp=1024, zero=zero, lies=lying(dp=(16, 16, 4)))
+    [row] = traffic(job_8b(), layout)
+    moved = sum(map(max, row[2:]))
+    bytes_each = 2 * params(planner.model("llama-3-8b"))
+    bw = 3 * 2 * V5P.link_bw
+    assert moved == same(copies * bytes_each * 1023 / 1024 / bw)
+
+
+def test_context_parallelism_moves_keys_and_values():  # C6.1
+    layout = Layout(dp=256, cp=4, lies=lying(cp=(1, 1, 4), dp=(16, 16, 1)))
+    job = job_8b()
+    B = job.batch // 256
+    moved = cost.context_volume(B, 4096, 1024).forward * 32 * 3 / 4
+    got = total(job, layout, "forward")["CP"]
+    assert got == same(moved / (2 * V5P.link_bw))
+
+
+def test_experts_move_tokens():  # C6.2
+    job = Job(MOE, V5P, (4, 4), 32 * 16, sequence=32)
+    layout = Layout(dp=16, ep=4, lies=((1, 1), (4, 1), (1, 1), (1, 4), (1, 1)))
+    moved = cost.expert_volume(32 * 4, MOE.D, MOE.active).forward
+    sparse = MOE.L - MOE.dense_layers
+    got = total(job, layout, "forward")["EP"]
+    assert got == same(sparse * moved / (2 * V5P.link_bw))
+
+
+def test_stages_send_activations_on():  # C4.5
+    lies = lying(pp=(1, 1, 4), dp=(16, 16, 1))
+    layout = Layout(dp=256, pp=4, schedule="1f1b", lies=lies)
+    job = job_8b()
+    moved = cost.pipeline_volume(job.batch // 256, 4096).forward
+    got = total(job, layout, "forward")["PP"]
+    assert got == same(moved / V5P.link_bw)
+
+
+@pytest.mark.parametrize("overlap", ["max", "sum", "none"])
+def test_axes_that_share_a_dimension_take_turns(overlap):
+    slow = replace(V5P, link_bw=1e6)  # traffic is all that counts
+    job = Job(TINY, slow, (16,), 32 * 16, sequence=32, overlap=overlap)
+    layout = Layout(dp=4, zero=3, tp=4, lies=((4,), (1,), (1,), (4,), (1,)))
+    forward = [max(row.forward) for row in traffic(job, layout)]
+    backward = [max(row.backward) for row in traffic(job, layout)]
+    assert len(forward) == 2
+    expected = sum(forward) + sum(backward)
+    assert planner.timed(job, layout).step == close(expected, rel=1e-3)
+
+
+def test_axes_on_dimensions_of_their_own_do_not():
+    slow = replace(V5P, link_bw=1e6)
+    job = Job(TINY, slow, (4, 4), 32 * 16, sequence=32)
+    one = (1, 1)
+    layout = Layout(dp=4, zero=3, tp=4, lies=((4, 1), one, one, (1, 4), one))
+    rows = traffic(job, layout)
+    expected = sum(
+        max(max(getattr(row, part)) for row in rows)
+        for part in ("forward", "backward")
+    )
+    assert planner.timed(job, layout).step == close(expected, rel=1e-3)
+
+
+def test_weights_are_read_once_a_pass():
+    job = Job(TINY, V5P, (4, 4), 16 * 32, sequence=32)
+    few = evaluate(job, Layout(dp=16, zero=0, microbatches=1))
+    t_weights = 2 * params(TINY) / V5P.hbm_bw
+    assert few.seconds >= 3 * t_weights * (1 - 1e-12)
+
+
+# ---- published layouts -------------------------------------------------------
+
+
+def test_published_meshes_use_their_chips():
+    dps = []
+    for said in planner.PUBLISHED.values():
+        assert said.tp * said.cp * said.pp * said.dp == said.chips
+        dps.append(said.dp)
+        if said.model == "llama-3-405b":
+            assert said.batch == 16_777_216  # EC-26
+    assert dps[3:] == [32, 32, 32, 32, 32, 32, 24, 15, 9, 6]  # EC-25
+
+
+@pytest.mark.parametrize("name", list(planner.PUBLISHED))
+def test_published_layouts_are_legal_here(name):
+    said = planner.PUBLISHED[name]
+    job = planner.published.job_of(said)
+    kind = "none" if said.pp == 1 else "1f1b"
+    mesh = Layout(said.dp, 0, said.tp, False, said.pp, kind, cp=said.cp)
+    assert planner.why_not(job, mesh) == ""
+
+
+def test_where_a_published_layout_stands():
+    stands = planner.place("megatron-3.6b on 64")
+    assert stands.refused == ""
+    assert 1 <= stands.rank <= stands.of
+    assert stands.row.mfu <= stands.best.mfu
+    said = planner.places_table(["megatron-3.6b on 64"])
+    assert f"{stands.rank} of {stands.of}" in said
+    assert "2104.04473" in said
+
+
+def test_what_authors_reached_is_below_the_bound():
+    for name in ("megatron-1.7b on 32", "megatron-7.5b on 128"):
+        stands = planner.place(name)
+        assert stands.published.reached < stands.row.mfu
+
+
+def test_the_shape_of_the_405b_makes_sixteen_equal_stages():  # C7.11
+    m = planner.model("llama-3-405b")
+    assert m.L % 16
+    assert (m.L + m.ends) % 16 == 0
+
+
+# ---- what a search costs -----------------------------------------------------
+
+
+def test_a_whole_pod_is_searched_without_looking_at_everything():
+    m, batch = planner.model("llama-2-13b"), 8960 * 1024
+    job = Job(m, V5P, POD, batch, sequence=4096)
+    result = search(job)
+    legal, refused = divisions(job)
+    every = sum(
+        1
+        for tp in divisors(8960)
+        for pp in divisors(8960 // tp)
+        for _ in divisors(8960 // tp // pp)
+    )
+    assert (
+        result.divisions == len(legal) + sum(refused.values()) == every == 2640
+    )
+    assert len(legal) == 184
+    assert len(result.rows) == 4852
+    assert result.memory == 66
+    everything = sum(
+        len(alike) * len(places(job.network, alike[0].degrees))
+        for division in legal
+        for alike in arrangements(job, division)
+    )
+    assert everything == 307_376
+    assert result.timed < everything / 3
+
+
+def test_nothing_that_cannot_fit_is_timed():
+    tiny_chip = replace(V5P, hbm_bytes=1000.0)
+    result = search(Job(TINY, tiny_chip, (4, 4), 32 * 8, sequence=32))
+    assert result.timed == 0
+    assert result.memory == len(result.rows)
+    assert result.fitting == []
+    assert planner.table(result).count("out of memory") == 3
+
+
+# ---- the command line --------------------------------------------------------
+
+ASKED = "--model llama-2-13b --chip v5p --topology 16x16x16 --batch 3M"
+
+
+def run(text):
+    """(exit status, stdout, stderr) of the command line, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(text.split())
+        except SystemExit as end:
+            status = end.code
+    return status, out.getvalue(), err.getvalue()
+
+
+def test_a_table_people_can_read():
+    status, out, err = run(ASKED)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith(
+        "llama-2-13b, 13,015,449,600 parameters, on 4,096"
+    )
+    head = next(k for k, text in enumerate(lines) if text.startswith("rank"))
+    first = lines[head + 1].split()
+    assert first[0] == "1"
+    assert int(first[1]) * int(first[3]) * int(first[5]) == 4096
+    for word in ("overlap max", "efficiency 1", "mixed-precision", "selective"):
+        assert word in out
+    for word in ("Korthikanti", "2023-07-18", "2025-02-04"):
+        assert word in out
+    assert "divide a batch of 2,998,272 or 3,002,368 tokens" in out
+
+
+def test_json_for_programs():
+    status, out, _ = run(ASKED + " --json")
+    said = json.loads(out)
+    assert status == 0
+    assert said["job"]["batch"] == 3_000_000
+    assert said["search"]["layouts"] == len(said["rows"])
+    first = said["rows"][0]
+    assert first["dp"] * first["tp"] * first["pp"] * first["cp"] == 4096
+    assert prod(map(prod, first["lies"].values())) == 4096
+    assert isclose(sum(first["memory"].values()), first["bytes"])
+    assert said["rows"] == sorted(said["rows"], key=lambda r: r["seconds"])
+    assert len(json.loads(run(ASKED + " --json --rows 2")[1])["rows"]) == 2
+
+
+def test_the_simplified_model_by_its_name():
+    text = ASKED.replace("13b", "13b-mlp") + " --recipe weights-and-moments"
+    status, out, _ = run(text)
+    assert status == 0
+    assert "out of memory: 132 GB of 96 GB" in out
+    assert "two matmuls a layer, no gate, no attention" in out
+
+
+def test_gpus_by_their_number():
+    asked = "--model llama-3-8b --chip h100 --batch 4Mi --sequence 8192 --json"
+    by_number = json.loads(run(f"{asked} --chips 64 --rows 1")[1])
+    by_nodes = json.loads(run(f"{asked} --topology 8x8 --rows 1")[1])
+    assert by_number["rows"] == by_nodes["rows"]
+
+
+def test_a_model_of_ones_own(tmp_path):
+    path = tmp_path / "own.json"
+    own = {k: getattr(TINY, k) for k in TINY.__dataclass_fields__}
+    path.write_text(json.dumps(own | {"name": "own"}))
+    asked = f"--model {path} --chip v5p --topology 4x4 --batch 512"
+    status, out, err = run(asked)
+    assert (status, err) == (0, "")
+    assert out.startswith("own, ")
+    assert planner.model(str(path)) == replace(TINY, name="own")
+
+
+def test_jax_is_not_imported():
+    program = (
+        "import sys; from shardlab.plan.__main__ import main; "
+        f"main('{ASKED} --rows 1'.split()); assert 'jax' not in sys.modules; "
+        "assert not {'shardlab.ring', 'shardlab.count', 'shardlab.pipeline'}"
+        " & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_module_runs():
+    words = [sys.executable, "-m", "shardlab.plan", "--batch", "3X"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("3M", "3X"), "batch must be a whole number"),
+        (("3M", "3m"), "batch must be"),
+        (("3M", "0"), "batch must be"),
+        (("3M", "-3M"), "expected one argument"),
+        (("3M", "1.5"), "batch must be"),
+        (("3M", "nan"), "batch must be"),
+        (("3M", "3e6"), "batch must be"),
+        (("v5p", "v9"), "chip must be one of"),
+        (("llama-2-13b", "gpt"), "model must be one of"),
+        (("llama-2-13b", "none.json"), "No such file"),
+        (("16x16x16", "16x16x"), "topology must be sizes"),
+        (("16x16x16", "0x16"), "topology must be"),
+        (("16x16x16", "16x16x16x16"), "at most 3 axes"),
+        (("16x16x16", "32x32x32"), "must fit in its pod"),
+        (("--topology 16x16x16", ""), "--topology must be given"),
+        (("--batch 3M", ""), "--batch must be given"),
+        (("3M", "3M --chips 64"), "topology must have 64 chips"),
+        (("3M", "3M --sequence 4096"), "2,998,272 and 3,002,368 are"),
+        (("3M", "3M --recipe tiny"), "recipe must be one of"),
+        (("3M", "3M --recompute some"), "recompute must be one of"),
+        (("3M", "3M --overlap half"), "overlap must be one of"),
+        (("3M", "3M --efficiency 2"), "efficiency must be at most 1"),
+        (("3M", "3M --efficiency x"), "efficiency must be a number"),
+        (("3M", "3M --efficiency nan"), "efficiency must be"),
+        (("3M", "3M --pods 0"), "pods must be"),
+        (("3M", "3M --rows 0"), "rows must be"),
+        (("3M", "7 --rows 1"), "no layout of 4,096 chips is legal"),
+        (("3M", "3M --bogus"), "unrecognized arguments"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(change, said):
+    status, out, err = run(ASKED.replace(*change))
+    assert status == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3M", 3_000_000),
+        ("1.5M", 1_500_000),
+        ("500k", 500_000),
+        ("2B", 2 * 10**9),
+        ("4Mi", 4 * 2**20),
+        ("17", 17),
+        ("0.5k", 500),
+    ],
+)
+def test_numbers_as_people_write_them(text, expected):
+    assert planner.count("batch", text) == expected
+
+
+# ---- bad input ---------------------------------------------------------------
+
+
+def tiny_job(**how):
+    given = {"model": TINY, "chip": V5P, "topology": (4, 4), "batch": 256}
+    return Job(**(given | how))
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"model": "tiny"}, "model must be a Model"),
+        ({"chip": "v5p"}, "chip must be a Chip"),
+        ({"topology": 16}, "topology must be sizes"),
+        ({"topology": ()}, "topology must be sizes"),
+        ({"topology": (4, 4.0)}, "topology must be"),
+        ({"topology": (4, True)}, "topology must be"),
+        ({"topology": (4, 4, 4, 4)}, "at most 3 axes"),
+        ({"chip": V5E, "topology": (4, 32)}, "must fit in its pod"),
+        ({"chip": V5E, "topology": (4, 4, 4)}, "at most 2 axes"),
+        ({"chip": H100, "topology": (12,)}, "whole nodes of 8"),
+        ({"chip": H100, "topology": (16, 2)}, "at most 8 in a node"),
+        ({"chip": A100, "topology": (8, 2, 2)}, "GPUs of a node, nodes"),
+        ({"batch": 0}, "batch must be"),
+        ({"batch": 1e6}, "batch must be"),
+        ({"batch": 10**13}, "batch must be at most 1,000,000,000,000"),
+        ({"chip": H100, "topology": (8 * 10**6,)}, "at most 1,000,000 GPUs"),
+        ({"batch": "3M"}, "batch must be"),
+        ({"sequence": 0}, "sequence must be"),
+        ({"sequence": 100}, "batch must be a multiple of sequence"),
+        ({"sequence": 512}, "512 is"),
+        ({"recipe": "huge"}, "recipe must be one of"),
+        ({"recompute": "checkpoints"}, "recompute must be one of"),
+        ({"overlap": True}, "overlap must be one of"),
+        ({"efficiency": 0}, "efficiency must be"),
+        ({"efficiency": 1.1}, "efficiency must be at most 1"),
+        ({"pods": 0}, "pods must be"),
+        (
+            {"model": planner.simplify(TINY), "sequence": 32},
+            "sequence must not be given",
+        ),
+        (
+            {"model": planner.simplify(TINY), "recompute": "full"},
+            "recompute must be one of",
+        ),
+    ],
+)
+def test_jobs_that_make_no_sense(how, said):
+    with pytest.raises(ValueError, match=said):
+        tiny_job(**how)
+
+
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        (Layout(dp=8), "chips: the layout has 8, the pod 16"),
+        (Layout(dp=4, tp=4, zero=4), "zero must be one of"),
+        (Layout(dp=4, tp=4.0), "tp must be"),
+        (Layout(dp=4, tp=4, sp=1), "sp must be"),
+        (Layout(dp=16, schedule="new"), "schedule must be"),
+        (Layout(dp=16, sp=True), "tp is 1"),
+        (Layout(tp=16), "heads: 8"),
+        (Layout(dp=2, pp=8, schedule="1f1b"), "layers: 4 places over 8"),
+        (Layout(dp=4, pp=4), "stages: schedule 'none' with pp = 4"),
+        (Layout(dp=16, schedule="gpipe"), "stages: schedule 'gpipe'"),
+        (Layout(dp=8, pp=2, schedule="1f1b", chunks=2), "with 2 chunks"),
+        (
+            Layout(4, pp=4, schedule="zero-bubble", microbatches=2),
+            "microbatches: 2 are fewer",
+        ),
+        (
+            Layout(8, pp=2, schedule="dualpipe", microbatches=2),
+            "microbatches: 2, or stages: 2",
+        ),
+        (
+            Layout(8, pp=2, schedule="interleaved", chunks=2, microbatches=5),
+            "microbatches: 5 are no multiple",
+        ),
+        (Layout(dp=16, microbatches=3), "batch: 256 tokens over 16"),
+        (Layout(dp=8, cp=2), "sequence: None tokens over cp = 2"),
+        (Layout(dp=16, ep=2), "experts: 0 over ep = 2"),
+        (
+            Layout(dp=16, lies=((1, 1),) * 5),
+            "torus: ",
+        ),
+    ],
+)
+def test_layouts_that_are_not_legal(layout, said):
+    with pytest.raises(ValueError, match=said):
+        evaluate(tiny_job(), layout)
+
+
+def test_zero_needs_somebody_to_share_with():
+    layout = Layout(tp=8, pp=2, schedule="1f1b", zero=1)
+    assert "needs two that share" in planner.why_not(tiny_job(), layout)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"L": 0}, "L must be"),
+        ({"D": 64.0}, "D must be"),
+        ({"heads": 7}, "D must be a multiple of heads"),
+        ({"kv_heads": 3}, "heads must be a multiple of kv_heads"),
+        ({"gated": 1}, "gated must be"),
+        ({"name": ""}, "name must be some text"),
+        ({"source": None}, "source must be some text"),
+        ({"experts": 4}, "active must be above 0"),
+        ({"active": 1}, "active must be at most 0"),
+        ({"experts": 4, "active": 5}, "active must be at most 4"),
+        ({"experts": 4, "active": 1}, "F_expert must be above 0"),
+        ({"dense_layers": 5}, "dense_layers must be at most 4"),
+        ({"latent": (1, 2)}, "latent must be"),
+        ({"latent": (1, 2, 0)}, "latent must be"),
+        ({"ends": -1}, "ends must be"),
+    ],
+)
+def test_shapes_that_make_no_sense(change, said):
+    with pytest.raises(ValueError, match=said):
+        replace(TINY, **change)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "model file"),
+        ("[]", "must hold a JSON object"),
+        ('{"name": "x", "width": 3}', "width is no field"),
+        ('{"name": "x", "L": 3}', "D, F, heads.* is missing"),
+    ],
+)
+def test_files_that_make_no_sense(tmp_path, text, said):
+    path = tmp_path / "model.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=said):
+        planner.model(str(path))
+
+
+def test_what_else_is_refused():
+    with pytest.raises(ValueError, match="job must be a plan.Job"):
+        search("llama")
+    with pytest.raises(ValueError, match="experts must be 0"):
+        planner.simplify(MOE)
+    with pytest.raises(ValueError, match="model must be a Model"):
+        params("llama-2-13b")
+    with pytest.raises(ValueError, match="name must be one of"):
+        planner.place("my own")
+    with pytest.raises(ValueError, match="rows must be"):
+        planner.table(search(tiny_job()), 0)
+    with pytest.raises(ValueError, match="degrees must multiply"):
+        planner.lies(tiny_job().network, (1, 1, 1, 1, 1))
+    with pytest.raises(ValueError, match="model must be one of"):
+        planner.model(None)
