@@ -8,6 +8,7 @@ network    how mesh axes lie on a torus or a switch, and what bandwidth they get
 layouts    jobs and layouts, and what makes a layout legal
 held       bytes on a chip, by the accounts of `memory`
 timing     seconds of a step, by the volumes of `cost`
+grid       the same on arrays, for all places and microbatches at once
 search     every layout, best first
 published  where layouts that were published rank
 words      tables, JSON, and the assumptions

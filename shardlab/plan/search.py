@@ -1,9 +1,12 @@
 """Every legal layout of a job, timed, with a verdict, best first."""
 
 from dataclasses import dataclass, field
-from operator import itemgetter, le
+from operator import le
+
+import numpy as np
 
 from shardlab import cost
+from shardlab.plan.grid import grid, grid_seconds, spots
 from shardlab.plan.held import (
     activation_bytes,
     gathered_bytes,
@@ -20,14 +23,10 @@ from shardlab.plan.layouts import (
 from shardlab.plan.models import forward_flops
 from shardlab.plan.network import lies
 from shardlab.plan.timing import (
-    microbatch_seconds,
     stage_seconds,
-    step_seconds,
     timed,
-    token_outline,
     token_volumes,
     ways,
-    weight_outline,
     weight_volumes,
 )
 
@@ -183,68 +182,28 @@ def _rows(job, division, tally):
 
 
 def _fastest(job, alike, known, tally):
-    """The best row of layouts that are alike, those with most hope first."""
-    best = None
-    _outline(job, alike[0], known)
-    hopes = [(_without_traffic(x, known["alone"]), x) for x in alike]
-    for least, x in sorted(hopes, key=itemgetter(0)):
-        if best is not None and least >= best[0]:
-            break
-        for sent in {x._replace(chunks=1): 0, x: 0}:
-            least, spot = _least(job, x, sent, known, tally)
-            if best is not None and least >= best[0]:
-                break
-        else:
-            best = least, x._replace(lies=spot)
+    """The best row of layouts that are alike."""
+    best, at, traffic = None, *_known(job, alike[0], known)
+    for v in sorted({x.chunks for x in alike}):
+        same = [x for x in alike if x.chunks == v]
+        m = np.array([x.microbatches for x in same])
+        seconds = grid_seconds(job, at, traffic, same[0], m)
+        tally["timed"] += seconds.size
+        k, spot = np.unravel_index(seconds.argmin(), seconds.shape)
+        if best is None or seconds[k, spot] < best[0]:
+            best = seconds[k, spot], same[k]._replace(lies=at.lies[spot])
     return _told(job, timed(job, best[1]), best[1])
 
 
-def _without_traffic(layout, alone):
-    """Seconds of a step if nothing has to move."""
-    (f, b), t_hbm = alone
-    m = layout.microbatches
-    f, b = max(f / m, t_hbm), max(b / m, 2 * t_hbm)
-    return step_seconds(layout, f, b, b, 0.0)
-
-
-def _least(job, layout, sent, known, tally):
-    """Least seconds of a step, and where, if microbatches go as in `sent`.
-
-    What they take is `known` once for all schedules that are alike in it.
-    """
-    twice = sent.schedule == "dualpipe"
-    key = sent.zero, sent.sp, sent.microbatches, sent.chunks, twice
-    if key not in known:
-        times, both = {}, (known["tokens", sent.sp], known[sent.zero])
-        for spot, *outlines in zip(known["spots"], *both, strict=True):
-            tally["timed"] += 1
-            each = microbatch_seconds(job, sent, known["alone"], *outlines)
-            times.setdefault(each, spot)
-        known[key] = _unbeaten(times)
-    return min((step_seconds(layout, *t), spot) for t, spot in known[key])
-
-
-def _unbeaten(times):
-    """Times of a microbatch that no other place beats, with their places."""
-    kept = []
-    for t in sorted(times):
-        if not any(_beats(other, t) for other, _ in kept):
-            kept.append((t, times[t]))
-    return kept
-
-
-def _outline(job, x, known):
-    """Make `known` what goes with tokens and with weights, at every place."""
-    if "spots" not in known:
-        known["spots"] = places(job.network, x.degrees)
-        known["alone"] = stage_seconds(job, x._replace(microbatches=1))
-    spots = known["spots"]
-    if ("tokens", x.sp) not in known:
-        rows = token_volumes(job, x)
-        known["tokens", x.sp] = [token_outline(job, rows, s) for s in spots]
-    if x.zero not in known:
-        rows = weight_volumes(job, x)
-        known[x.zero] = [weight_outline(job, rows, s) for s in spots]
+def _known(job, x, known):
+    """Places and traffic, `known` once for schedules, ZeRO and SP alike."""
+    if "at" not in known:
+        alone = stage_seconds(job, x._replace(microbatches=1))
+        known["at"] = spots(job, places(job.network, x.degrees), alone)
+    if (x.zero, x.sp) not in known:
+        volumes = token_volumes(job, x), weight_volumes(job, x)
+        known[x.zero, x.sp] = grid(job, known["at"], *volumes)
+    return known["at"], known[x.zero, x.sp]
 
 
 def _room(job, layout):
@@ -309,11 +268,7 @@ def places(net, degrees):
     best = {}
     for spot in lies(net, degrees):
         best.setdefault(_needs(net, spot), spot)
-    front = []
-    for needs in sorted(best):
-        if not any(_beats(other, needs) for other in front):
-            front.append(needs)
-    return [best[needs] for needs in front]
+    return [best[needs] for needs in unbeaten(best)]
 
 
 def _needs(net, spot):
@@ -326,5 +281,15 @@ def _needs(net, spot):
     return sum(sorted(zip(*on, strict=True), reverse=True), ())
 
 
-def _beats(a, b):
-    return all(map(le, a, b))
+def unbeaten(rows):
+    """The rows of numbers of which no other row is nowhere larger.
+
+    rows     tuples of numbers, all of one length
+    returns  list of tuples, in order
+    source   chapter 15
+    """
+    kept = []
+    for row in sorted(rows):
+        if not any(all(map(le, other, row)) for other in kept):
+            kept.append(row)
+    return kept

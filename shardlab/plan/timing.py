@@ -405,7 +405,7 @@ def timed(job, layout):
     waits = [(last - b, last_by), (update, update_by)]
     waits.append((m * (b - p.math[1]), b_by))
     return Timed(
-        step=step_seconds(layout, f, b, last, update),
+        step=m * (f + b) * (1 + bubble(layout, f, b)) + after,
         forward=Part(m * f, m * p.math[0], f_by),
         backward=Part(m * b + after, m * p.math[1], max(waits)[1]),
         ratio=p.ratio,
@@ -463,117 +463,6 @@ def _lasts(job, t_math, t_hbm, moves):
 
 def _ratio(t_math, t_moves):
     return t_math / t_moves if t_moves else inf
-
-
-class Outline(NamedTuple):
-    """Traffic on each dimension, all mesh axes together, at one place.
-
-    forward, backward  in the passes
-    more               besides: for tokens (forward, backward) of every chunk of
-                       a stage but the first; for weights (late, late) of the
-                       last backward pass with what is summed once a step, for
-                       one model part a stage and for two
-    update             seconds of what follows
-    """
-
-    forward: tuple
-    backward: tuple
-    more: tuple
-    update: float
-
-
-def token_outline(job, volumes, lie):
-    """Traffic that microbatches share, at one place.
-
-    job      Job
-    volumes  list of Volume, from `token_volumes`
-    lie      place of the mesh axes
-    returns  Outline
-    source   chapter 15
-    """
-    rows, both = moved(job, volumes, lie), ("forward", "backward")
-    sends = [row for row in rows if row.name == "PP"]
-    passes = (_together(job, rows, part) for part in both)
-    more = tuple(_together(job, sends, part) for part in both)
-    return Outline(*passes, more, 0.0)
-
-
-def weight_outline(job, volumes, lie):
-    """Traffic that each microbatch has for itself, at one place.
-
-    job      Job
-    volumes  list of Volume, from `weight_volumes`
-    lie      place of the mesh axes
-    returns  Outline
-    source   chapter 15
-    """
-    rows = moved(job, volumes, lie)
-    forward, backward, last, update = (
-        _together(job, rows, part)
-        for part in ("forward", "backward", "last", "update")
-    )
-    late = _plus(backward, last)
-    more = late, _plus(late, last)
-    return Outline(forward, backward, more, max(update))
-
-
-def _together(job, rows, part):
-    """Seconds on each dimension, or all in a row."""
-    ons = [on for row in rows if (on := getattr(row, part)) is not IDLE]
-    if job.overlap != "max":
-        return (float(sum(map(max, ons))), 0.0, 0.0, 0.0)
-    if len(ons) < 2:
-        return ons[0] if ons else IDLE
-    return tuple(map(sum, zip(*ons, strict=True)))
-
-
-def microbatch_seconds(job, layout, alone, tokens, weights):
-    """Seconds of one microbatch, for all schedules that are alike in it.
-
-    job      Job
-    layout   Layout; of its schedule only matters whether it is "dualpipe"
-    alone    of a step in one microbatch, from `stage_seconds`
-    tokens   Outline of it, from `token_outline`
-    weights  Outline of it, from `weight_outline`
-    returns  (forward, backward, last backward, update)
-    source   chapter 15
-    """
-    m, twice = layout.microbatches, layout.schedule == "dualpipe"
-    (f, b), t_hbm = alone
-    f, b = max(f / m, t_hbm), max(b / m, 2 * t_hbm)
-    forward, backward = tokens[:2]
-    if layout.chunks > 1:
-        more = [_scaled(on, layout.chunks - 1) for on in tokens.more]
-        forward, backward = map(_plus, tokens[:2], more)
-    t_f = _busiest(forward, weights.forward, m)
-    t_b = _busiest(backward, weights.backward, m)
-    t_last = _busiest(backward, weights.more[twice], m)
-    update = (1 + twice) * weights.update
-    if job.overlap == "none":
-        return f + t_f, b + t_b, b + t_last, update
-    return max(f, t_f), max(b, t_b), max(b, t_last), update
-
-
-def step_seconds(layout, forward, backward, last, update):
-    """All microbatches and the bubble, then what happens once a step.
-
-    A pass that takes longer never makes a step shorter: m microbatches add
-    more than any bubble can lose.
-
-    layout   Layout
-    forward, backward, last, update  seconds, from `microbatch_seconds`
-    returns  seconds
-    source   chapter 15
-    """
-    busy = layout.microbatches * (forward + backward)
-    idle = bubble(layout, forward, backward)
-    return busy * (1 + idle) + last - backward + update
-
-
-def _busiest(tokens, weights, m):
-    """Seconds on the busiest dimension for one of m microbatches."""
-    (a, b, c, d), (e, f, g, h) = tokens, weights
-    return max(a / m + e, b / m + f, c / m + g, d / m + h)
 
 
 def stage_seconds(job, layout):

@@ -1,0 +1,162 @@
+"""Seconds of a step for many layouts at once: all places, all microbatches.
+
+The same model as in `timing`, on arrays [microbatches, places] in place of
+numbers. `timing` reads one layout at length; this finds out which one to read,
+and tests hold each to the other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shardlab.plan.timing import ways
+
+PASSES = ("forward", "backward")
+MOVED = [(axis, "gather") for axis in ("tp", "cp", "replicas", "data")]
+MOVED += [("ep", "exchange"), ("pp", "send")]
+
+
+class Spots(NamedTuple):
+    """Places that mesh axes may have on a network.
+
+    lies    the places, as `network.lies` gives them
+    each    for each (axis, kind) of a Volume its seconds a byte, [places, 4]:
+            three dimensions, and outside of the network
+    alone   seconds without traffic, from `stage_seconds`, in one microbatch
+    """
+
+    lies: list
+    each: dict
+    alone: tuple
+
+
+def spots(job, lies, alone):
+    """What every mesh axis needs at each of several places.
+
+    job      Job
+    lies     places, as `network.lies` gives them
+    alone    seconds of a step in one microbatch, from `stage_seconds`
+    returns  Spots
+    source   chapter 15
+    """
+    where = [ways(job.network, lie) for lie in lies]
+    each = {
+        (axis, kind): np.array(
+            [(*getattr(getattr(w, axis), kind), 0.0) for w in where]
+        )
+        for axis, kind in MOVED
+    }
+    outside = (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw)
+    each["dcn", ""] = np.array([outside] * len(lies))
+    return Spots(lies, each, alone)
+
+
+def seconds_of(job, at, volumes, part):
+    """Seconds that one part of several volumes takes, at each place.
+
+    job      Job
+    at       Spots
+    volumes  list of Volume
+    part     name of a field of Volume that holds bytes
+    returns  array [places, 4], a dimension each; if traffic is not to overlap,
+             all in a row, as if on the first
+    source   chapter 15
+    """
+    ons = [
+        size * at.each[v.axis, v.kind]
+        for v in volumes
+        if (size := getattr(v, part))
+    ]
+    total = np.zeros((len(at.lies), 4))
+    if job.overlap == "max":
+        return sum(ons, total)
+    total[:, 0] = sum(on.max(axis=1) for on in ons)
+    return total
+
+
+class Grid(NamedTuple):
+    """Traffic of layouts that differ in schedule and microbatches, by place.
+
+    tokens   of all microbatches together, forward and backward
+    chunk    besides for every chunk of a stage but the first
+    weights  of each microbatch, forward and backward
+    once     besides in the last backward pass, and after it, for each model
+             part that a stage has
+    """
+
+    tokens: list
+    chunk: list
+    weights: list
+    once: list
+
+
+def grid(job, at, of_tokens, of_weights):
+    """The traffic of layouts that differ in schedule and microbatches only.
+
+    job         Job
+    at          Spots
+    of_tokens   list of Volume, from `token_volumes`
+    of_weights  list of Volume, from `weight_volumes`
+    returns     Grid
+    source      chapter 15
+    """
+    sends = [volume for volume in of_tokens if volume.name == "PP"]
+    rows = (
+        (of_tokens, PASSES),
+        (sends, PASSES),
+        (of_weights, PASSES),
+        (of_weights, ("last", "update")),
+    )
+    return Grid(
+        *(
+            [seconds_of(job, at, volumes, part) for part in parts]
+            for volumes, parts in rows
+        )
+    )
+
+
+def grid_seconds(job, at, known, layout, m):
+    """Seconds of a step, for each number of microbatches and at each place.
+
+    job      Job
+    at       Spots
+    known    Grid
+    layout   Layout; its microbatches and its place do not matter
+    m        array of numbers of microbatches
+    returns  array [microbatches, places]
+    source   chapter 15
+    """
+    m, parts = m[:, None], 2 if layout.schedule == "dualpipe" else 1
+    (f, b), t_hbm = at.alone
+    more = layout.chunks - 1
+    forward, backward = (
+        (on + more * chunk) / m[:, :, None]
+        for on, chunk in zip(known.tokens, known.chunk, strict=True)
+    )
+    late = known.weights[1] + parts * known.once[0]
+    t_f = (forward + known.weights[0]).max(axis=2)
+    t_b = (backward + known.weights[1]).max(axis=2)
+    t_last = (backward + late).max(axis=2)
+    join = np.add if job.overlap == "none" else np.maximum
+    f, b = np.maximum(f / m, t_hbm), np.maximum(b / m, 2 * t_hbm)
+    f, b, last = join(f, t_f), join(b, t_b), join(b, t_last)
+    update = parts * known.once[1].max(axis=1)
+    return m * (f + b) + idle_seconds(layout, f, b) + last - b + update
+
+
+def idle_seconds(layout, f, b):
+    """Seconds that the slowest stage waits, in closed form.
+
+    layout   Layout
+    f, b     seconds of one microbatch, forward and backward, in one stage;
+             numbers or arrays
+    returns  seconds, as many
+    source   chapter 11
+    """
+    p, half = layout.pp, b / 2
+    if layout.schedule == "zero-bubble":
+        return (p - 1) * (f + b - 2 * np.minimum(f, half))
+    if layout.schedule == "dualpipe":
+        pairs = p // 2 - 1
+        return np.maximum(2 * pairs * f, pairs * (f + half) - f)
+    return (p - 1) * (f + b) / layout.chunks
