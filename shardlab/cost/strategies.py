@@ -255,7 +255,9 @@ def dualpipe_bubble(p, m, forward=1, backward=2, weight=1, both=None):
     both      time of a forward and a backward that run as one; None: their sum
     returns   (p / 2 - 1) (both + backward - 3 weight), the idle time of the
               stages that idle longest, over m (forward + backward)
-    raises    ValueError that names the argument and what was expected
+    raises    ValueError that names the argument and what was expected; the
+              formula holds where backward - weight = forward >= weight and
+              both is between backward and forward + backward
     source    DeepSeek-V3 report, table 2
     """
     p, m = _stages(p, m, least=2)
@@ -263,10 +265,17 @@ def dualpipe_bubble(p, m, forward=1, backward=2, weight=1, both=None):
     both = forward + backward if both is None else sizes(both=both)[0]
     if p % 2:
         raise ValueError(f"p must be an even number of stages, got {p}")
-    if 3 * real("weight", weight) > both + backward:
+    weight = sizes(weight=weight)[0]
+    # Outside this domain schedules that are played out idle otherwise.
+    if abs(backward - weight - forward) > 1e-9 * forward or weight > forward:
         raise ValueError(
-            "weight must be at most a third of both + backward = "
-            f"{both + backward!r}, got {weight!r}"
+            "weight must be backward - forward and at most forward = "
+            f"{forward!r}, got {weight!r}"
+        )
+    if not backward <= both <= forward + backward:
+        raise ValueError(
+            f"both must be between backward = {backward!r} and forward + "
+            f"backward = {forward + backward!r}, got {both!r}"
         )
     idle = (p // 2 - 1) * (both + backward - 3 * weight)
     return idle / (m * (forward + backward))

@@ -107,6 +107,9 @@ def untouched(eqn, layouts):
 def touched(eqn):
     """The dimensions along which an operation looks at several elements."""
     params = eqn.params
+    if eqn.primitive.name == "pad":  # a shift keeps the shape, not the rows
+        config = enumerate(params["padding_config"])
+        return [d for d, how in config if tuple(how) != (0, 0, 0)]
     for key in ("dimensions", "axes"):
         if key in params:
             return params[key]
@@ -180,6 +183,11 @@ def conflicts(layouts, free, batches, after):
 
 def product(eqn, local, free, contract, batch):
     """The layout of the local products: batch, left free, right free."""
+    for a, b in zip(*batch, strict=True):
+        cuts = local[0].dims[a], local[1].dims[b]
+        if all(cuts) and cuts[0] != cuts[1]:
+            lie = f"{text(local[0])} and {text(local[1])}"
+            refuse("dot_general", f"its operands lie as {lie} on a batch")
     shared = [
         local[0].dims[a] or local[1].dims[b]
         for a, b in zip(*batch, strict=True)

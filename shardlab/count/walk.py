@@ -58,7 +58,14 @@ CALLS = {
 }
 SUMS = ("all_reduce", "reduce_scatter")
 # What these run is not in the jaxpr, and may talk to other devices.
-OPAQUE = ("custom_partitioning", "ffi_call", "pallas_call", "tpu_custom_call")
+OPAQUE = (
+    "custom_partitioning",
+    "ffi_call",
+    "io_callback",
+    "pallas_call",
+    "pure_callback",
+    "tpu_custom_call",
+)
 
 
 def walk(jaxpr, layouts, sizes):
@@ -199,10 +206,16 @@ def around(name, body, layouts, sizes, carry):
     """A loop body, walked with the carry where the body itself leaves it."""
     moved, results, layouts = walk(body, layouts, sizes)
     turned = agreed(name, layouts[carry], results)
-    if turned != layouts[carry]:
+    # Each turn of the loop can hand a cut on to one more value of the carry.
+    for _ in range(len(turned)):
+        if turned == layouts[carry]:
+            break
         layouts[carry] = turned
         moved, results, layouts = walk(body, layouts, sizes)
         turned = agreed(name, turned, results)
+    else:
+        if turned != layouts[carry]:
+            refuse(name, "its carry lies otherwise after every turn")
     return moved, turned + results[len(turned) :], layouts
 
 

@@ -951,9 +951,14 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.dualpipe_bubble(4, 7), "m must be at least 2 p = 8"),
         (
             lambda: cost.dualpipe_bubble(4, 8, 1, 2, 1.9),
-            "weight must be at most a third",
+            "weight must be backward - forward",
         ),
         (lambda: cost.dualpipe_bubble(4, 8, both=0), "both must be a finite"),
+        (lambda: cost.dualpipe_bubble(4, 8, both=4), "both must be between"),
+        (
+            lambda: cost.dualpipe_bubble(4, 8, 1, 1, 0.5),
+            "weight must be backward - forward",
+        ),
         (lambda: cost.idle_share(-1), "bubble must be a finite number"),
         (lambda: cost.t_train(1, 1, V5P, 1.1), "mfu must be at most 1"),
         (lambda: cost.t_train(1, 1, V5P, 0), "mfu must be a finite number"),

@@ -1238,3 +1238,62 @@ def test_held_adds_up_trees():
 def test_held_refuses(x, message):
     with pytest.raises(ValueError, match=message):
         count.held(x)
+
+
+def silent(f, *args):
+    """What `collectives` says when it must not answer with silence."""
+    with pytest.raises(ValueError, match="cannot count") as error:
+        count.collectives(f, *args)
+    return str(error.value)
+
+
+def auto_shapes(*laid):
+    """Shapes of float32 arrays on a mesh of 4 by 2 with Auto axes."""
+    mesh = AbstractMesh((4, 2), ("X", "Y"), (AxisType.Auto,) * 2)
+    return [
+        jax.ShapeDtypeStruct(
+            shape, jnp.float32, sharding=NamedSharding(mesh, spec)
+        )
+        for shape, spec in laid
+    ]
+
+
+@pytest.mark.parametrize("config", [(1, -1, 0), (-1, 1, 0), (0, -7, 1)])
+def test_a_shift_by_padding_is_refused(config):
+    (a,) = auto_shapes(((8, 8), P("X", None)))
+    said = silent(lambda a: lax.pad(a, 0.0, [config, (0, 0, 0)]), a)
+    assert "`pad`" in said
+    free = count.collectives(lambda a: lax.pad(a, 0.0, [(0, 0, 0), config]), a)
+    assert free == ()
+
+
+def test_a_batch_cut_in_two_ways_is_refused():
+    a, b = auto_shapes(((8, 4, 4), P("X")), ((8, 4, 4), P("Y")))
+    product = lambda a, b: jnp.einsum("bij,bjk->bik", a, b)  # noqa: E731
+    assert "`dot_general`" in silent(product, a, b)
+    assert count.collectives(product, a, a) == ()
+
+
+def test_a_cut_that_wanders_through_the_carry_is_followed():
+    def wander(a, b, c):
+        def turn(carry, _):
+            a, b, c = carry
+            return (b, c, a), b.sum()
+
+        return lax.scan(turn, (a, b, c), None, length=6)
+
+    laid = ((8,), P("X")), ((8,), P()), ((8,), P())
+    (record,) = count.collectives(wander, *auto_shapes(*laid))
+    assert (record.kind, record.times) == ("all_reduce", 6)
+
+
+def test_a_call_back_to_the_host_is_refused():
+    mesh = jax.make_mesh((8,), ("X",), axis_types=(AxisType.Auto,))
+
+    @partial(jax.shard_map, mesh=mesh, in_specs=P("X"), out_specs=P("X"))
+    def f(x):
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(lambda x: x, shape, x)
+
+    x = jax.ShapeDtypeStruct((8,), jnp.float32)
+    assert "`pure_callback`" in silent(f, x)

@@ -26,9 +26,11 @@ from shardlab.plan.layouts import SCHEDULES, arrangements, divisions
 from shardlab.plan.network import NO_WAY, divisors, shares, way
 from shardlab.plan.search import places
 from shardlab.plan.timing import (
+    stage_flops,
     stage_seconds,
     token_volumes,
     traffic,
+    ways,
     weight_volumes,
 )
 
@@ -986,6 +988,94 @@ def test_axes_on_dimensions_of_their_own_do_not():
     assert planner.timed(job, layout).step == close(expected, rel=1e-3)
 
 
+@pytest.mark.parametrize(("tp", "cut"), [(1, 1), (2, 2), (4, 4), (8, 4)])
+def test_key_heads_are_cut_as_far_as_they_go(tp, cut):
+    """TINY has four key heads: eight TP ranks hold each of them twice."""
+    job = Job(TINY, V5P, (16,), 32 * 16, sequence=32)
+    dp = 16 // tp // 2
+    lies = tuple((n,) for n in (tp, 1, 2, dp, 1))
+    layout = Layout(dp=dp, cp=2, tp=tp, lies=lies)
+    bytes_here = token_volumes(job, layout)[-1].forward
+    moved = cost.context_volume(32 * 16 // dp, 64, 32).forward
+    assert bytes_here == same(TINY.L * moved / cut)
+
+
+def test_tp_ranks_share_what_experts_and_stages_get():
+    job = Job(MOE, V5P, (16,), 32 * 16, sequence=32)
+    alone, four = Layout(dp=4, ep=4), Layout(dp=4, tp=4, ep=4)
+    ep = [token_volumes(job, x)[-1].forward for x in (alone, four)]
+    assert ep[0] == same(4 * ep[1])
+    mesh = {"dp": 2, "tp": 4, "pp": 2, "schedule": "1f1b"}
+    pp = [token_volumes(job, Layout(sp=sp, **mesh))[-1] for sp in (False, True)]
+    assert pp[0].forward == same(cost.pipeline_volume(256, MOE.D).forward)
+    assert pp[1].forward == same(pp[0].forward / 4)
+
+
+def test_pods_sum_up_every_gradient_once():
+    job = Job(MOE, V5P, (16,), 32 * 32, sequence=32, pods=2)
+    for ep in (1, 4):
+        dcn = weight_volumes(job, Layout(dp=16, ep=ep))[-1]
+        bytes_of_all = 2 * params(MOE)
+        # On two pods, half of twice the share that a chip answers for.
+        assert (dcn.name, dcn.last) == ("DCN", same(bytes_of_all / 16))
+
+
+@pytest.mark.parametrize(("vocab", "places"), [(128, 3), (100_000, 2)])
+def test_ends_take_the_place_of_layers(vocab, places):
+    """Six places over two stages: three layers, or two and an embedding."""
+    m = replace(TINY, ends=2, vocab=vocab)
+    job = Job(m, V5P, (4, 4), 32 * 16, sequence=32)
+    layout = Layout(dp=8, pp=2, schedule="1f1b", microbatches=2)
+    terms, flops = planner.parameter_terms(m), planner.forward_flops(m, 32)
+    layer = (terms["attention"] + terms["mlp"]) / 4
+    table = (3 - places) * vocab * m.D
+    expected = memory.state_bytes(places * layer + table, 8)
+    assert planner.state_bytes(job, layout) == same(expected)
+    once = (flops["matmuls"] + flops["scores"]) / 4
+    head = (3 - places) * flops["head"]
+    stage = stage_flops(job, layout)
+    assert stage.forward == same(32 * 2 * (places * once + head))
+
+
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+def test_what_is_made_again_is_arithmetic_too(recompute):
+    job = Job(TINY, V5P, (4, 4), 32 * 16, sequence=32, recompute=recompute)
+    stage = stage_flops(job, Layout(dp=16))
+    flops = planner.forward_flops(TINY, 32)
+    again = {
+        "none": 0,
+        "selective": flops["scores"],
+        "full": flops["scores"] + flops["matmuls"],
+    }[recompute]
+    assert stage.forward == same(32 * sum(flops.values()))
+    assert stage.backward == same(32 * (2 * sum(flops.values()) + again))
+
+
+def test_axes_step_over_those_inside_them():
+    net, link = planner.network(V5P, (32,)), V5P.link_bw
+    got = ways(net, ((2,), (2,), (2,), (2,), (2,)))
+    # A line, half the bandwidth; shared by as many as one step goes over.
+    assert got.tp.gather[0] == same(1 / 2 / link)
+    assert got.ep.exchange[0] == same(2 / (4 * 2 * link / 2))
+    assert got.cp.gather[0] == same(1 / 2 / (link / 4))
+    assert got.replicas.gather[0] == same(3 / 4 / (link / 4))
+    assert got.data.gather[0] == same(7 / 8 / (link / 2))
+    assert got.pp.send[0] == same(16 / link)
+
+
+@pytest.mark.parametrize(("link_bw", "chunks"), [(1e15, 4), (1e6, 2)])
+def test_chunks_are_as_many_as_pay(link_bw, chunks):
+    m = replace(TINY, L=8)
+    chip = replace(V5P, link_bw=link_bw)
+    job = Job(m, chip, (2,), 32 * 4, sequence=32)
+    rows = [r for r in search(job).rows if r.layout.schedule == "interleaved"]
+    assert [row.layout.chunks for row in rows] == [chunks]
+    for v in (2, 4):
+        for counts in (2, 4):
+            x = rows[0].layout._replace(chunks=v, microbatches=counts)
+            assert rows[0].seconds <= evaluate(job, x).seconds * (1 + 1e-12)
+
+
 def test_weights_are_read_once_a_pass():
     job = Job(TINY, V5P, (4, 4), 16 * 32, sequence=32)
     few = evaluate(job, Layout(dp=16, zero=0, microbatches=1))
@@ -1308,15 +1398,21 @@ def test_jobs_that_make_no_sense(how, said):
         (Layout(dp=16, microbatches=3), "batch: 256 tokens over 16"),
         (Layout(dp=8, cp=2), "sequence: None tokens over cp = 2"),
         (Layout(dp=16, ep=2), "experts: 0 over ep = 2"),
-        (
-            Layout(dp=16, lies=((1, 1),) * 5),
-            "torus: ",
-        ),
+        (Layout(dp=16, lies=((1, 1),) * 5), "torus: "),
     ],
 )
 def test_layouts_that_are_not_legal(layout, said):
     with pytest.raises(ValueError, match=said):
         evaluate(tiny_job(), layout)
+
+
+def test_replicas_are_counted_in_all_pods_and_hold_whole_experts():
+    job = tiny_job(batch=16, pods=2)
+    said = planner.why_not(job, Layout(dp=16))
+    assert said == "batch: 16 tokens over 32 replicas x 1 microbatches"
+    job = tiny_job(model=MOE)
+    said = planner.why_not(job, Layout(dp=4, tp=4, ep=8))
+    assert said == "experts: dp = 4 over ep = 8"
 
 
 def test_zero_needs_somebody_to_share_with():
