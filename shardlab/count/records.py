@@ -98,6 +98,9 @@ def volume(moved, axes=None):
 def sent(moved, axes=None):
     """Bytes that leave each device: ring algorithms, with their (N-1)/N.
 
+    Of an AllToAll only a device's own data count, (N-1)/N of its block; what it
+    passes on for others depends on the wires, and `ring` counts that.
+
     moved    what `collectives` returns
     axes     count only what moves over exactly these mesh axes: a name, or
              several; None counts everything
