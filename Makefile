@@ -33,8 +33,8 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 
 test: setup browser  ## run every test, two at a time
 	@echo "running all tests on two cores: about five minutes"
-	@$(PY) -m pytest -n 2 --dist loadfile -q --nbval --nbval-current-env \
-		--nbval-cell-timeout 600 tests chapters solutions
+	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --nbval \
+		--nbval-current-env --nbval-cell-timeout 600 tests chapters solutions
 
 check: setup  ## the quick tests, for an author at work (under a minute)
 	@$(PY) -m tools.notebooks --check
