@@ -80,24 +80,24 @@ def _sizes(topology):
 
 
 def _nodes(chip, sizes):
-    size = chip.node_size
+    """(GPUs of a node, nodes), from these two or from the number of GPUs."""
+    size, N = chip.node_size, prod(sizes)
+    if N > MOST_GPUS:
+        raise ValueError(
+            f"topology of a {chip.name} must have at most {MOST_GPUS:,} GPUs, "
+            f"got {N:,}"
+        )
+    if len(sizes) == 1 and size < N and N % size:
+        raise ValueError(
+            f"topology of a {chip.name} must be whole nodes of {size} or at "
+            f"most one node, got {N}"
+        )
     if len(sizes) == 1:
-        [N] = sizes
-        sizes = (N, 1) if size >= N else (size, N // size)
-        if prod(sizes) != N:
-            raise ValueError(
-                f"topology of a {chip.name} must be whole nodes of {size} or "
-                f"at most one node, got {N}"
-            )
+        return (N, 1) if size >= N else (size, N // size)
     if len(sizes) != 2 or sizes[0] > size:
         raise ValueError(
             f"topology of a {chip.name} must be (GPUs of a node, nodes), at "
             f"most {size} in a node; got {_by(sizes)}"
-        )
-    if prod(sizes) > MOST_GPUS:
-        raise ValueError(
-            f"topology of a {chip.name} must have at most {MOST_GPUS:,} GPUs, "
-            f"got {prod(sizes):,}"
         )
     return sizes
 

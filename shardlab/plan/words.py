@@ -240,6 +240,7 @@ def _real(job):
         "them, lines elsewhere, half as fast",
         "gradients are summed after the last microbatch (ZeRO-2, FSDP: after "
         "each); weights are read from memory once a pass",
+        "zero-bubble and dualpipe can put off half of a backward pass",
         "experts are all equally busy; context parallelism is a ring",
     ]
 
