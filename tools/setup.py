@@ -72,7 +72,9 @@ def create():
     )
     sys.stdout.flush()
     shutil.rmtree(VENV, ignore_errors=True)
-    if subprocess.call([sys.executable, "-m", "venv", VENV]):
+    # This Python may be the one of the .venv that was just removed.
+    python = getattr(sys, "_base_executable", sys.executable)
+    if subprocess.call([python, "-m", "venv", VENV]):
         stop("python -m venv failed; on Debian: apt-get install python3-venv")
     command = [os.path.join(VENV, "bin", "python"), "-m", "pip", "install"]
     command += ["--quiet", "--retries", "2", "--timeout", "60"]
