@@ -6,22 +6,32 @@ not. So no object of a student ever meets a comparison of ours.
 
 import base64
 import json
+import unicodedata
 from math import prod
 
 import numpy as np
 
-MAX_CHARACTERS = 32 << 20
-MAX_DEPTH = 6
+MAX_CHARACTERS = 4 << 20
+MAX_DEPTH = 12
 # numpy knows these only through ml_dtypes; float32 holds each value exactly.
 WIDENED = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 KINDS = "biufc"
+# What a text that `encode` did not write may lead to on the way.
+FAULTS = (
+    TypeError,
+    KeyError,
+    RecursionError,
+    AttributeError,
+    OverflowError,
+    MemoryError,
+)
 
 
 def encode(value):
     """`value` as text.
 
     value    None, bool, int, float, str, bytes, an array of numbers, or
-             lists, tuples and dicts of these, at most 6 deep
+             lists, tuples and dicts of these, at most 12 deep
     returns  str; tuples come back as lists, bf16 and 8-bit floats as float32,
              and an array without dimensions as the number that it holds
     raises   ValueError that names the type that does not cross
@@ -42,7 +52,7 @@ def decode(text):
         )
     try:
         return unpack(json.loads(text))
-    except (TypeError, KeyError, RecursionError, AttributeError) as error:
+    except FAULTS as error:
         raise ValueError(f"not an encoded value: {error}") from None
 
 
@@ -120,4 +130,27 @@ def unpack_array(dtype, shape, raw):
     content = base64.b64decode(raw, validate=True)
     if prod(shape) * dtype.itemsize != len(content):
         raise ValueError(f"{len(content)} bytes do not fill shape {shape}")
+    if dtype.kind == "b" and content.strip(b"\0\1"):
+        raise ValueError("an array of truth values holds others")
     return np.frombuffer(content, dtype).reshape(shape).copy()
+
+
+def printable(text, most=2000):
+    """Text of a student as it can be shown and stored.
+
+    text     str, or anything, of which nothing is shown
+    most     how many characters are kept
+    returns  str without control characters (but new lines and tabs), lone
+             surrogates, and marks that reverse the direction of writing
+    """
+    if not isinstance(text, str):
+        return ""
+    kept = "".join(letter for letter in text[:most] if shows(letter))
+    return kept + (" ..." if len(text) > most else "")
+
+
+def shows(letter):
+    """Whether a character shows as itself and leaves its neighbours alone."""
+    if letter in "\n\t":
+        return True
+    return unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp")

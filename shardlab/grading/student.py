@@ -4,6 +4,8 @@ In JupyterLab and in the author's run the answer is found in this kernel; a
 grader puts another `place` here. Only plain data comes back.
 """
 
+import contextlib
+import os
 import sys
 
 import jax
@@ -32,7 +34,19 @@ class ThisKernel:
             raise NotAnswered(f"{name} has no answer yet")
         return found
 
-    def value(self, name):
+    def ask(self, kind, name, arguments):
+        """The encoded answer to one question of a check.
+
+        kind       one of KINDS
+        name       the notebook's name for what is asked
+        arguments  encoded
+        raises     NotAnswered, WrongAnswer, and what the notebook raises
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, got {kind!r}")
+        return getattr(self, kind)(name, plain.decode(arguments))
+
+    def value(self, name, arguments):
         """The encoded value of a variable."""
         return encoded(name, self.look_up(name))
 
@@ -51,12 +65,37 @@ class ThisKernel:
         held = {shard.device.id: np.asarray(shard.data) for shard in shards}
         return encoded(f"{name}(...)", held)
 
-    def result(self, name, arguments):
-        """What the function `name` returns for decoded `arguments`."""
+    def expression(self, name, arguments):
+        """The encoded text of a variable that holds a formula."""
+        from shardlab.grading import expression
+
+        found = self.look_up(name)
+        if found is None:
+            raise NotAnswered(f"{name} has no answer yet")
+        return encoded(name, expression.text(found))
+
+    def program(self, name, arguments):
+        """The encoded bytes of a function that was exported by JAX."""
+        from shardlab.grading import program
+
+        return encoded(name, program.export(self.function(name), arguments))
+
+    def execute(self, question, seconds=None):
+        """What the executor makes of an exported program."""
+        from shardlab.grading import executor
+
+        return executor.answer(question)
+
+    def function(self, name):
+        """The function that the notebook calls `name`."""
         function = self.look_up(name)
         if not callable(function):
             raise WrongAnswer(f"{name} must be a function, got {function!r}")
-        result = function(*plain.decode(arguments))
+        return function
+
+    def result(self, name, arguments):
+        """What the function `name` returns for decoded `arguments`."""
+        result = self.function(name)(*arguments)
         if result is None or result is ...:
             raise NotAnswered(f"{name} returns nothing yet")
         return result
@@ -70,7 +109,35 @@ def encoded(asked, value):
         raise WrongAnswer(f"{asked}: {error}") from None
 
 
+KINDS = ("value", "call", "blocks", "expression", "program")
 place = ThisKernel()
+
+
+@contextlib.contextmanager
+def asked(other, seed):
+    """Within it, checks ask the place `other`, and draw from `seed`.
+
+    other    what answers, such as ThisKernel
+    seed     a whole number; `check.draw` takes it
+    """
+    global place
+    before, mesh = place, jax.sharding.get_mesh()
+    seeded = os.environ.get("SHARD_BY_SHARD_SEED")
+    place = other
+    os.environ["SHARD_BY_SHARD_SEED"] = str(seed)
+    try:
+        yield
+    finally:
+        place = before
+        jax.set_mesh(mesh)  # an answer may have set one of its own
+        os.environ.pop("SHARD_BY_SHARD_SEED")
+        if seeded is not None:
+            os.environ["SHARD_BY_SHARD_SEED"] = seeded
+
+
+def ask(kind, name, *arguments):
+    """The decoded answer of the place where the notebook is."""
+    return plain.decode(place.ask(kind, name, plain.encode(list(arguments))))
 
 
 def value(name):
@@ -78,7 +145,7 @@ def value(name):
 
     raises   NotAnswered when there is none, WrongAnswer when it is not plain
     """
-    return plain.decode(place.value(name))
+    return ask("value", name)
 
 
 def call(name, *arguments):
@@ -89,7 +156,7 @@ def call(name, *arguments):
     raises     NotAnswered when it returns nothing, WrongAnswer when what it
                returns is not plain, or what the function raises
     """
-    return plain.decode(place.call(name, plain.encode(list(arguments))))
+    return ask("call", name, *arguments)
 
 
 def blocks(name, *arguments):
@@ -100,4 +167,34 @@ def blocks(name, *arguments):
     returns    dict: device number -> numpy array, the device's block
     raises     as `call`
     """
-    return plain.decode(place.blocks(name, plain.encode(list(arguments))))
+    return ask("blocks", name, *arguments)
+
+
+def expression(name):
+    """The text of the formula that the student's variable `name` holds.
+
+    name     a SymPy expression, a number, or text
+    returns  str; `shardlab.grading.expression` parses it, and never runs it
+    raises   as `value`
+    """
+    text = ask("expression", name)
+    if not isinstance(text, str):
+        raise WrongAnswer(f"{name} must hold a formula")
+    return text
+
+
+def program(name, request):
+    """The student's function `name`, exported: what is judged is what runs.
+
+    name     a function of arrays
+    request  what it is called with, from `shardlab.grading.program.request`
+    returns  shardlab.grading.program.Program
+    raises   NotAnswered when there is no function, WrongAnswer when JAX cannot
+             export it
+    """
+    from shardlab.grading.program import Program
+
+    exported = plain.decode(place.ask("program", name, plain.encode(request)))
+    if not isinstance(exported, bytes):
+        raise WrongAnswer(f"{name} could not be exported")
+    return Program(exported, request, place)

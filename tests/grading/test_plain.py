@@ -89,7 +89,7 @@ def test_objects_do_not_cross(value):
 def test_nothing_is_nested_without_end():
     value = []
     value.append(value)
-    with pytest.raises(ValueError, match="nested more than 6 deep"):
+    with pytest.raises(ValueError, match="nested more than 12 deep"):
         plain.encode(value)
 
 
@@ -107,6 +107,11 @@ def test_nothing_is_nested_without_end():
         {"array": ["<f4", [10**12, 10**12], "AAAA"]},
         {"array": ["<f4", [0] * 17, ""]},
         {"array": "<f4"},
+        {"array": ["|b1", [1], "/w=="]},
+        {"float": "0x1p99999"},
+        {"float": 1.5},
+        {"int": [1]},
+        {"dict": [[{"list": []}, None]]},
         {"bytes": "not base64!"},
         {"list": 3},
         {"dict": [[1]]},

@@ -1,0 +1,126 @@
+"""A student's answers in our notebook: nothing else of theirs is taken over."""
+
+import copy
+
+from nbformat.v4 import new_code_cell
+from nbgrader import utils
+
+MAX_CELL = 100_000
+MAX_EXTRA = 100
+
+
+def grafted(template, submission):
+    """Our notebook with the answers and the further code of a submission.
+
+    template    the released notebook, an nbformat 4 notebook
+    submission  the student's
+    returns     a notebook with the cells of `template` in their order; an
+                answer cell holds the student's text, and code cells that the
+                student added stand after the cell that they followed. No
+                metadata, output, attachment or text cell of the submission is
+                in it.
+    """
+    answers, extra = taken(template, submission)
+    made = copy.deepcopy(template)
+    made.cells = [added(text) for text in extra.get(-1, ())]
+    for number, cell in enumerate(copy.deepcopy(template).cells):
+        bare(cell)
+        if utils.is_solution(cell) and number in answers:
+            cell.source = answer(cell, answers[number])
+        made.cells.append(cell)
+        made.cells += [added(text) for text in extra.get(number, ())]
+    for number, cell in enumerate(made.cells):
+        cell.id = f"cell-{number}"
+    return made
+
+
+def taken(template, submission):
+    """What a submission brings, by the number of our cell.
+
+    template    the released notebook
+    submission  the student's
+    returns  (dict: number of an answer cell -> the student's text,
+              dict: number -> list of code texts that follow this cell, with -1
+              for those before all others)
+    """
+    places = Places(template)
+    answers, extra, last, total = {}, {}, -1, 0
+    for cell in submission.cells:
+        text = cell.source
+        place = places.of(cell)
+        if place is not None:
+            last = place
+            changed = text != template.cells[place].source
+            if places.asks(place) and (changed or place not in answers):
+                answers[place] = shortened(text)
+        elif cell.cell_type == "code" and text.strip() and total < MAX_EXTRA:
+            extra.setdefault(last, []).append(shortened(text))
+            total += 1
+    return answers, extra
+
+
+class Places:
+    """Which cell of ours a submitted cell stands for."""
+
+    def __init__(self, template):
+        self.template = template
+        self.by_name, self.by_text = {}, {}
+        for number, cell in enumerate(template.cells):
+            if name := grade_id(cell):
+                self.by_name[name] = number
+            self.by_text.setdefault((cell.cell_type, cell.source), number)
+
+    def of(self, cell):
+        """The number of our cell, or None for one that the student added."""
+        if (name := grade_id(cell)) in self.by_name:
+            return self.by_name[name]
+        return self.by_text.get((cell.cell_type, cell.source))
+
+    def asks(self, number):
+        """Whether our cell is one that takes an answer."""
+        return utils.is_solution(self.template.cells[number])
+
+
+def grade_id(cell):
+    """The name that nbgrader gave a cell, or None."""
+    mark = cell.metadata.get("nbgrader")
+    name = mark.get("grade_id") if isinstance(mark, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def shortened(text):
+    """A cell's text, or, where it is longer than any answer, an error."""
+    if len(text) <= MAX_CELL:
+        return text.encode(errors="replace").decode()
+    return f"raise ValueError('this cell had {len(text)} characters')"
+
+
+def added(text):
+    """A code cell with a student's text and nothing else."""
+    return new_code_cell(text)
+
+
+def bare(cell):
+    """Take from a cell of ours what only a run or a viewer would need."""
+    mark = cell.metadata.get("nbgrader")
+    cell.metadata.clear()
+    if mark:
+        cell.metadata["nbgrader"] = mark
+    cell.pop("attachments", None)
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+
+
+def answer(cell, text):
+    """The text of an answer cell; a written answer is fenced in.
+
+    Written answers are shown in the instructor's browser. As a block of plain
+    text they show as they were typed, and no mark-up in them is live. Left as
+    it was given out, a cell keeps its text, and counts as no response.
+    """
+    if cell.cell_type == "code" or text == cell.source:
+        return text
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}text\n{text}\n{fence}"

@@ -1,0 +1,372 @@
+"""Grades one submission: its cells in a sandbox, our checks on this side."""
+
+import base64
+import binascii
+import contextlib
+import io
+import logging
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import nbformat
+from nbformat.v4 import new_output
+
+from shardlab import check
+from shardlab.check import NotAnswered, WrongAnswer
+from shardlab.grading import pictures, plain, student
+from shardlab.grading.graft import grafted
+from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from nbgrader import utils
+    from nbgrader.converters import Autograde
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.preprocessors import (
+        AssignLatePenalties,
+        CheckCellMetadata,
+        ClearOutput,
+        NbGraderPreprocessor,
+        OverwriteKernelspec,
+        SaveAutoGrades,
+    )
+
+# Checks see as many devices here as they do beside a notebook.
+jax.config.update("jax_num_cpu_devices", 8)
+
+MAX_STOPS = 3
+
+
+class Seconds(NamedTuple):
+    """How long a submission may take.
+
+    cell   seconds of one cell, or of one question of a check
+    total  seconds of all of them together, restarts included
+    """
+
+    cell: float = 20
+    total: float = 180
+
+
+SECONDS = Seconds()
+
+
+class Outcome(NamedTuple):
+    """What happened when one submission was graded; points are in the book.
+
+    student     the identifier
+    assignment  the name
+    timed_out   whether a deadline was met, so that a second try may do better
+    stopped     sentences: which cell or check was stopped, and why
+    notes       sentences for the instructor: checks that failed in a way that
+                their author did not foresee
+    """
+
+    student: str
+    assignment: str
+    timed_out: bool
+    stopped: list
+    notes: list
+
+
+class Notebook:
+    """A student's notebook in its sandbox; it is the `place` of the checks.
+
+    seconds   as `Seconds` says
+    isolated  False runs it without a sandbox
+    limits    of each sandbox
+    variables environment variables of the notebook
+    """
+
+    def __init__(self, seconds, isolated, limits, variables):
+        self.seconds, self.settings = seconds, (limits, isolated, variables)
+        self.end = time.monotonic() + seconds.total
+        self.boxes, self.ran, self.bad = {}, [], set()
+        self.stops, self.timed_out = 0, False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for box in self.boxes.values():
+            box.close()
+
+    def box(self, module):
+        """The sandbox of this module, started if there is none."""
+        if module not in self.boxes:
+            if self.stops > MAX_STOPS:
+                raise Stopped("the notebook was stopped too often")
+            self.boxes[module] = Sandbox(module, *self.settings)
+            self.boxes[module].ready()
+            if module == RUNNER:
+                for number, source in self.ran:
+                    if number not in self.bad:
+                        self.send(number, source)
+        return self.boxes[module]
+
+    def put(self, module, question, seconds=None):
+        """The reply of a sandbox; one that is stopped starts anew next time."""
+        left = self.end - time.monotonic()
+        allowed = min(seconds or self.seconds.cell, left)
+        try:
+            if left <= 0:
+                raise Stopped("the notebook used up its time", timed_out=True)
+            return self.box(module).ask(question, allowed)
+        except Stopped as stop:
+            if box := self.boxes.pop(module, None):
+                box.close()
+                self.stops += 1
+            self.timed_out |= stop.timed_out
+            raise
+
+    def send(self, number, source):
+        """Run the cell of this number; one that stops is not run again."""
+        try:
+            return self.put(RUNNER, {"cell": source})
+        except Stopped:
+            self.bad.add(number)
+            raise
+
+    def run(self, number, source):
+        """Run a cell for the first time; returns the outputs to show."""
+        reply = self.send(number, source)
+        self.ran.append((number, source))
+        return outputs(reply)
+
+    def ask(self, kind, name, arguments):
+        """The encoded answer to a check's question, as in `student`."""
+        question = {"kind": kind, "name": name, "arguments": arguments}
+        reply = self.put(RUNNER, question)
+        if isinstance(text := reply.get("answer"), str):
+            return text
+        if "missing" in reply:
+            raise NotAnswered(plain.printable(reply["missing"]))
+        if "wrong" in reply:
+            raise WrongAnswer(plain.printable(reply["wrong"]))
+        words = [plain.printable(word, 500) for word in listed(reply, "raised")]
+        raise WrongAnswer(f"{name} raised {': '.join(words)}")
+
+    def execute(self, question, seconds=None):
+        """What a fresh sandbox makes of an exported program."""
+        return self.put(EXECUTOR, question, seconds)
+
+
+RUNNER = "shardlab.grading.runner"
+EXECUTOR = "shardlab.grading.executor"
+
+
+def listed(reply, name):
+    """A list in a reply; an empty one for anything else."""
+    found = reply.get(name)
+    return found if isinstance(found, list) else []
+
+
+def outputs(reply):
+    """What a cell showed, as a notebook's outputs: text and small pictures."""
+    shown = []
+    if text := plain.printable(reply.get("text"), 21_000):
+        shown.append(new_output("stream", name="stdout", text=text))
+    for encoded in listed(reply, "pictures")[:4]:
+        with contextlib.suppress(binascii.Error, TypeError, ValueError):
+            if picture := pictures.bounded(base64.b64decode(encoded)):
+                text = base64.b64encode(picture).decode()
+                shown.append(new_output("display_data", {"image/png": text}))
+    if len(words := listed(reply, "error")) == 3:
+        shown.append(failure(*(plain.printable(w, 6000) for w in words)))
+    return shown
+
+
+def failure(kind, message, trace=""):
+    """An error as a notebook's output."""
+    lines = (trace or f"{kind}: {message}").splitlines()
+    return new_output("error", ename=kind, evalue=message, traceback=lines)
+
+
+class Graft(NbGraderPreprocessor):
+    """Puts the submitted answers into our notebook."""
+
+    def __init__(self, template, **settings):
+        super().__init__(**settings)
+        self.template = template
+
+    def preprocess(self, nb, resources):
+        """The grafted notebook instead of the submitted one."""
+        return grafted(self.template, nb), resources
+
+
+class Judge(NbGraderPreprocessor):
+    """Runs a grafted notebook and writes the checks' verdicts into it.
+
+    checks   dict: grade_id -> text of the check, from our own source
+    grading  dict of what `Notebook` takes, and the seed
+    """
+
+    def __init__(self, checks, grading, **settings):
+        super().__init__(**settings)
+        self.checks, self.grading = checks, grading
+        self.stopped, self.notes, self.fault = [], [], None
+        self.timed_out = False
+
+    def preprocess(self, nb, resources):
+        """Run cells and checks in order; failed checks again at the end."""
+        settings = dict(self.grading)
+        seed = settings.pop("seed")
+        try:
+            with (
+                Notebook(**settings) as notebook,
+                student.asked(notebook, seed),
+            ):
+                failed = self.first_round(nb, notebook)
+                if failed and self.runs_after(nb, failed[0]):
+                    self.second_round(nb, failed)
+                self.timed_out = notebook.timed_out
+        except Exception as error:
+            self.fault = error
+            raise
+        return nb, resources
+
+    def first_round(self, nb, notebook):
+        """Run everything in order; returns the numbers of failed checks."""
+        failed = []
+        for number, cell in enumerate(nb.cells):
+            if utils.is_grade(cell) and not utils.is_solution(cell):
+                cell.outputs = self.verdict(cell)
+                if has_failed(cell) and not is_stopped(cell):
+                    failed.append(number)
+            elif cell.cell_type == "code":
+                try:
+                    cell.outputs = notebook.run(number, cell.source)
+                except Stopped as stop:
+                    self.stopped.append(f"cell {number + 1}: {stop}")
+                    cell.outputs = [failure("Stopped", str(stop))]
+        return failed
+
+    def runs_after(self, nb, number):
+        """Whether code of the student stands after the cell `number`."""
+        return any(
+            cell.cell_type == "code" and not utils.is_grade(cell)
+            for cell in nb.cells[number:]
+        )
+
+    def second_round(self, nb, failed):
+        """Ask failed checks again, now that every cell has run.
+
+        What an answer needs may be defined further down: in the student's
+        JupyterLab, cells ran in the order in which they were clicked.
+        """
+        for number in failed:
+            found = self.verdict(nb.cells[number])
+            if not any(output.output_type == "error" for output in found):
+                nb.cells[number].outputs = found
+
+    def verdict(self, cell):
+        """The outputs of a check: an error for a failure."""
+        name = cell.metadata.nbgrader.grade_id
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(self.checks[name], {"__name__": "check"})
+        except Stopped as stop:
+            self.stopped.append(f"{name}: {stop}")
+            return [failure("Stopped", str(stop))]
+        except (check.OneLine, AssertionError) as error:
+            message = plain.printable(str(error))
+            return [failure(type(error).__name__, message)]
+        except Exception as error:
+            words = plain.printable(f"{type(error).__name__}: {error}", 300)
+            self.notes.append(f"{name} met an answer it does not know: {words}")
+            return [failure("WrongAnswer", f"no answer to this: {words}")]
+        return [new_output("stream", name="stdout", text=f"{name}: passed\n")]
+
+
+def has_failed(cell):
+    """Whether a check's outputs hold an error."""
+    return any(output.output_type == "error" for output in cell.outputs)
+
+
+def is_stopped(cell):
+    """Whether a check failed because the notebook was stopped."""
+    return any(output.get("ename") == "Stopped" for output in cell.outputs)
+
+
+def checks_of(notebook):
+    """The texts of a solution's checks, compiled, by grade_id."""
+    return {
+        cell.metadata.nbgrader.grade_id: compile(cell.source, "<check>", "exec")
+        for cell in notebook.cells
+        if utils.is_grade(cell) and not utils.is_solution(cell)
+    }
+
+
+def notebook_of(folder, assignment):
+    """The notebook of an assignment below one of the course's folders."""
+    path = Path(folder) / assignment / f"{assignment}.ipynb"
+    return nbformat.read(path, as_version=4)
+
+
+def grade(
+    identifier,
+    assignment,
+    config,
+    seed,
+    seconds=SECONDS,
+    isolated=True,
+    limits=LIMITS,
+):
+    """Grade one submission that lies where nbgrader expects it.
+
+    identifier  the student's
+    assignment  the name; its notebook has the same
+    config      as `course.config` returns it, with a release directory that
+                nbgrader has filled
+    seed        what the hidden checks draw from, a whole number
+    seconds     as `Seconds` says
+    isolated    False runs the student's cells with all your rights
+    limits      of each sandbox
+    returns     Outcome; points and outputs are in the gradebook and below the
+                autograded directory
+    raises      RuntimeError when it could not be graded for a reason that is
+                not the student's
+    """
+    places = config.CourseDirectory
+    checks = checks_of(notebook_of(places.source_directory, assignment))
+    graft = Graft(notebook_of(places.release_directory, assignment))
+    grading = {
+        "seed": seed,
+        "seconds": seconds,
+        "isolated": isolated,
+        "limits": limits,
+        "variables": {"SHARD_BY_SHARD_STUDENT": identifier},
+    }
+    judge = Judge(checks, grading)
+    convert(config, identifier, assignment, graft, judge)
+    return Outcome(
+        identifier, assignment, judge.timed_out, judge.stopped, judge.notes
+    )
+
+
+def convert(config, identifier, assignment, graft, judge):
+    """Let nbgrader convert a submission with our two steps in the middle."""
+    folder = CourseDirectory(config=config)
+    folder.assignment_id, folder.student_id = assignment, identifier
+    converter = Autograde(coursedir=folder, config=config)
+    words = io.StringIO()
+    converter.log = logging.Logger("nbgrader", logging.ERROR)
+    converter.log.addHandler(logging.StreamHandler(words))
+    converter.force = True
+    converter.sanitize_preprocessors = [graft, ClearOutput, OverwriteKernelspec]
+    converter.autograde_preprocessors = [
+        judge,
+        SaveAutoGrades,
+        AssignLatePenalties,
+        CheckCellMetadata,
+    ]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            converter.start()
+    except (Exception, SystemExit) as error:
+        reason = judge.fault or words.getvalue().strip() or error
+        raise RuntimeError(f"{identifier}, {assignment}: {reason}") from error

@@ -1,0 +1,122 @@
+"""Tries, from within a sandbox, what a sandbox must prevent."""
+
+import contextlib
+import os
+import resource
+import socket
+import subprocess
+import sys
+
+from shardlab.grading import pipes
+
+
+def faults(hidden, readable, limits):
+    """What was possible and must not be, each a few words.
+
+    hidden    paths that must not exist here
+    readable  paths that must exist here, and not be writable
+    limits    dict of the fields of `sandbox.Limits`
+    """
+    found = [f"{path} is seen" for path in hidden if os.path.lexists(path)]
+    for path in [*readable, "/", "/usr", "/etc"]:
+        if os.path.isdir(path) and writable(path):
+            found.append(f"{path} can be written to")
+    if any(os.access(path, os.W_OK) and opens(path) for path in KERNEL):
+        found.append("settings of the kernel can be written")
+    if networks() != ["lo"]:
+        found.append(f"networks {networks()} are there")
+    if reaches("192.0.2.1") or reaches("127.0.0.1"):
+        found.append("a network address can be reached")
+    if len([name for name in os.listdir("/proc") if name.isdecimal()]) > 4:
+        found.append("processes of others are seen")
+    if os.getuid() == 0:
+        found.append("it runs as root")
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] > limits["file"]:
+        found.append("files may be of any size")
+    if space() > 2 * limits["space"]:
+        found.append("its folder may be of any size")
+    if allocates(2 * limits["memory"]):
+        found.append("memory is not limited")
+    if multiplies(limits["processes"] + 64):
+        found.append("processes are not limited")
+    return found
+
+
+def writable(folder):
+    """Whether a file can be made in `folder`."""
+    path = os.path.join(folder, "shard-by-shard-proof")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except OSError:
+        return False
+    os.remove(path)
+    return True
+
+
+KERNEL = (
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/vm/drop_caches",
+    "/proc/sysrq-trigger",
+)
+
+
+def opens(path):
+    """Whether a file can be opened for writing."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY))
+        return True
+    return False
+
+
+def networks():
+    """The names of the network interfaces that are there."""
+    return sorted(name for _, name in socket.if_nameindex())
+
+
+def reaches(address):
+    """Whether anything but a refusal comes from an address, on two ports."""
+    for port in (53, 80):
+        with socket.socket() as wire:
+            wire.settimeout(0.5)
+            with contextlib.suppress(OSError):
+                wire.connect((address, port))
+                return True
+    return False
+
+
+def space():
+    """Bytes that the folder for temporary files can hold."""
+    found = os.statvfs("/tmp")
+    return found.f_blocks * found.f_frsize
+
+
+def allocates(size):
+    """Whether a child can hold `size` bytes of memory."""
+    program = f"x = bytearray({size}); x[::4096] = b'1' * len(x[::4096])"
+    return subprocess.call([sys.executable, "-S", "-c", program], **QUIET) == 0
+
+
+def multiplies(number):
+    """Whether `number` processes can be had at a time."""
+    program = (
+        "import os, time\n"
+        f"for _ in range({number}):\n"
+        "    if os.fork() == 0:\n"
+        "        time.sleep(60)\n"
+        "        os._exit(0)\n"
+    )
+    return subprocess.call([sys.executable, "-S", "-c", program], **QUIET) == 0
+
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def answer(question):
+    """The faults that a question of `sandbox.prove` asks for."""
+    asked = {name: question[name] for name in ("hidden", "readable", "limits")}
+    return {"faults": faults(**asked)}
+
+
+if __name__ == "__main__":
+    pipes.serve(answer)
