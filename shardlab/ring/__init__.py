@@ -15,6 +15,12 @@ traffic  rings, lines and tori of up to three axes: `all_gather`,
          A message is a set of chunks, one bit a chunk, and a link counts the
          members of the set
 
+Two measures of what leaves a chip. `carried` is all that its links carry,
+chunks that it only passes on included. `sent` is what leaves its own array, the
+one it has before or the one it has after. Only an AllToAll passes on what is
+not the chip's own: V (N - 1) / N^2 are sent, more are carried. In a gather,
+scatter or reduction the two are one.
+
 Growth. On N chips a gather or a scatter holds N sets of N bits and sends up
 to as much in each step and direction: N^2 / 8 bytes, 10 MB for 8,960 chips,
 whose 80 million arrivals would not fit as one object each. An AllToAll knows

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardlab.arguments import whole
+from shardlab.arguments import one_of, whole
 from shardlab.ring.network import chunk_bytes, one_axis, step_seconds
 
 
@@ -40,9 +40,11 @@ def onward(hops, N, wrap=True):
     N        chips on the ring or line
     wrap     True for a ring; False for a line, whose ends stop a chunk
     returns  list of Hop
+    raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    further = [(hop, hop.destination + hop.way) for hop in hops]
+    one_axis(N, wrap, directions=2)
+    further = [(h, h.destination + h.way) for h in _known_hops(hops, N)]
     return [
         hop._replace(source=hop.destination, destination=there % N)
         for hop, there in further
@@ -56,20 +58,40 @@ def shared(hops, ties="split"):
     hops     list of Hop of one moment, all chunks whole
     ties     "split": a half each way; "one_way": all of it by way +1
     returns  list of Hop
+    raises   ValueError if a half would not be whole bytes, or if one way
+             brings a chunk twice
     source   chapter 3
     """
-    ways = Counter((hop.destination, hop.chunk) for hop in hops)
+    one_of("ties", ties, ["split", "one_way"])
+    ways = _ways_in(_known_hops(hops))
     kept = []
     for hop in hops:
-        half = hop.bytes // 2
-        if ways[hop.destination, hop.chunk] == 1:
-            kept.append(hop)
-        elif ties == "split":
-            start = 0 if hop.way == 1 else half
-            kept.append(hop._replace(bytes=half, start=start))
-        elif hop.way == 1:
+        tied = len(ways[hop.destination, hop.chunk]) == 2
+        if tied and ties == "split":
+            kept.append(_half(hop))
+        elif not tied or hop.way == 1:
             kept.append(hop)
     return kept
+
+
+def _ways_in(hops):
+    """For each chip and chunk the ways by which it comes, each once."""
+    ways = {}
+    for hop in hops:
+        here = ways.setdefault((hop.destination, hop.chunk), set())
+        if hop.way in here:
+            raise ValueError(f"hops must bring a chunk once a way, got {hop}")
+        here.add(hop.way)
+    return ways
+
+
+def _half(hop):
+    half, rest = divmod(hop.bytes, 2)
+    if rest or hop.start:
+        raise ValueError(
+            f"hops must carry whole chunks of even bytes to be split, got {hop}"
+        )
+    return hop._replace(bytes=half, start=0 if hop.way == 1 else half)
 
 
 def all_gather_steps(V, N, wrap=True, directions=2, ties="split"):
@@ -101,8 +123,10 @@ def lacking(hops, held):
     hops     list of Hop
     held     for each chip the set of its chunks
     returns  list of Hop
+    raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
+    hops = _known_hops(hops, len(_per_chip(held, (set, dict))))
     return [hop for hop in hops if hop.chunk not in held[hop.destination]]
 
 
@@ -111,8 +135,10 @@ def turned(hop):
 
     hop      Hop
     returns  Hop
+    raises   ValueError unless hop is a Hop
     source   chapter 3
     """
+    [hop] = _known_hops([hop], name="hop")
     return hop._replace(
         source=hop.destination,
         destination=hop.source,
@@ -126,8 +152,10 @@ def backwards(steps):
 
     steps    list of steps, each a list of Hop
     returns  list of steps, each a list of Hop
+    raises   ValueError unless steps is such a list
     source   chapter 3
     """
+    steps = _known_steps(steps)
     return [sorted(map(turned, step)) for step in reversed(steps)]
 
 
@@ -169,8 +197,11 @@ def destinations(chip, way, N, wrap=True, directions=2):
     wrap        True for a ring, False for a line
     directions  2, or 1: the whole ring by way +1
     returns     list of chips
+    raises      ValueError that names the argument and what was expected
     source      chapter 3
     """
+    one_of("way", way, one_axis(N, wrap, directions).ways)
+    _chip("chip", chip, N)
     if wrap:
         farthest = N // 2 if directions == 2 else N - 1
     else:
@@ -182,12 +213,15 @@ def departures(N, size, wrap=True, directions=2, ties="split"):
     """A chunk from every chip to every other, each way, nearest first.
 
     N        chips on the ring or line
-    size     bytes of each chunk
+    size     bytes of each chunk; even where ties are split
     wrap, directions, ties  as in `all_to_all_steps`
     returns  for each chip and way a list of Hop that stand where they start
+    raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    waiting = {(c, w): [] for c in range(N) for w in (1, -1)[:directions]}
+    ring = one_axis(N, wrap, directions, ties)
+    chunk_bytes(size, 1, ring.cuts, "size")
+    waiting = {(c, w): [] for c in range(N) for w in ring.ways}
     standing = [
         Hop(chip, chip, (chip, there), size, way=way)
         for chip, way in waiting
@@ -200,6 +234,9 @@ def departures(N, size, wrap=True, directions=2, ties="split"):
 
 def all_to_all_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllToAll: start your farthest chunk, and the next farthest a step later.
+
+    Chips pass on chunks that are not theirs. Hops whose source is the chunk's
+    own chip are what it sends, V (N - 1) / N^2 bytes; its links carry more.
 
     V           bytes of the whole array; each of N chips has N chunks
     wrap        True for a ring, False for a line
@@ -224,9 +261,12 @@ def started(waiting):
 
     waiting  list of lists of Hop; they get shorter
     returns  list of Hop
+    raises   ValueError unless waiting is such a list
     source   chapter 3
     """
-    return [queue.pop() for queue in waiting if queue]
+    _per_chip(waiting, (list,), "waiting")
+    last = [queue.pop() for queue in waiting if queue]
+    return _known_hops(last, name="waiting")
 
 
 def permute_steps(V, N, shift=1, wrap=True, directions=2, ties="split"):
@@ -283,10 +323,11 @@ def pieces_each_way(V, N, pieces, root=0, wrap=True, directions=2):
     source   chapter 3
     """
     ways = one_axis(N, wrap, directions).ways
-    if whole("root", root, least=0) >= N:
-        raise ValueError(f"root must be a chip, 0 to {N - 1}, got {root!r}")
+    _chip("root", root, N)
     different = len(ways) if wrap else 1
-    size = chunk_bytes(V, whole("pieces", pieces) * different, 1)
+    if whole("pieces", pieces) > whole("V", V):
+        raise ValueError(f"pieces must be at most V = {V} bytes, got {pieces}")
+    size = chunk_bytes(V, pieces * different, 1)
     first = [k * pieces if wrap else 0 for k in range(len(ways))]
     return [
         [Hop(root, root, f + k, size, way=way) for k in reversed(range(pieces))]
@@ -335,11 +376,13 @@ def bytes_per_link(steps):
     """Bytes that each link carries, counted hop by hop.
 
     steps    list of steps, each a list of Hop
-    returns  {(chip, axis, way): bytes that leave the chip by that link}
+    returns  {(chip, axis, way): bytes that leave the chip by that link},
+             chunks that a chip only passes on included
+    raises   ValueError unless steps is such a list
     source   chapter 3
     """
     load = Counter()
-    for hop in itertools.chain.from_iterable(steps):
+    for hop in itertools.chain.from_iterable(_known_steps(steps)):
         load[hop.source, hop.axis, hop.way] += hop.bytes
     return load
 
@@ -356,6 +399,9 @@ def seconds(steps, link_bw, hop_latency=0.0, overlap=False):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3
     """
+    for n, step in enumerate(_known_steps(steps)):
+        if not step:
+            raise ValueError(f"steps[{n}] must hold at least one Hop, got none")
     busiest = [max(bytes_per_link([step]).values()) for step in steps]
     return sum(step_seconds(busiest, link_bw, hop_latency, overlap))
 
@@ -367,11 +413,11 @@ def carry(steps, held):
     held     for each chip {chunk: flat array}; it is not changed
     returns  for each chip {chunk: flat array}, after the last step
     raises   ValueError if a chunk is sent by a chip, or added to one, that
-             does not hold it
+             does not hold it, or is cut inside an element or beyond its end
     source   chapter 3
     """
-    held = [{key: np.array(a) for key, a in chunks.items()} for chunks in held]
-    for step in steps:
+    held = _copied(held)
+    for step in _known_steps(steps, len(held)):
         for hop, part, values in [letter(hop, held) for hop in step]:
             if hop.adds:
                 held[hop.destination][hop.chunk][part] += values
@@ -388,13 +434,119 @@ def letter(hop, held):
     hop      Hop
     held     for each chip {chunk: flat array}
     returns  (hop, slice, array)
-    raises   ValueError if the chunk is not where the hop needs it
+    raises   ValueError if the chunk is not where the hop needs it, or is cut
+             inside an element or beyond its end
     source   chapter 3
     """
+    [hop] = _known_hops([hop], len(_per_chip(held, (dict,))), "hop")
     for chip in (hop.source, hop.destination) if hop.adds else (hop.source,):
         if hop.chunk not in held[chip]:
             raise ValueError(f"steps: chip {chip} holds no chunk {hop.chunk}")
     values = held[hop.source][hop.chunk]
+    _refuse_misfits(hop, values, held[hop.destination].get(hop.chunk, values))
     first, last = hop.start, hop.start + hop.bytes
     part = slice(first // values.itemsize, last // values.itemsize)
     return hop, part, values[part].copy()
+
+
+# ---- what is refused ---------------------------------------------------------
+
+
+def _known_hops(hops, N=None, name="hops"):
+    """The argument `name`, if it is a list of Hop that can be followed.
+
+    hops     list of Hop
+    N        chips, if they are known: a hop starts and ends on one of them
+    name     of the argument, for the error
+    returns  hops
+    raises   ValueError that names the argument, the hop and what was expected
+    source   chapter 3
+    """
+    if not isinstance(hops, (list, tuple)):
+        raise ValueError(f"{name} must be a list of Hop, got {hops!r}")
+    for hop in hops:
+        if not _is_hop(hop) or (N and max(hop.source, hop.destination) >= N):
+            chips = f"0 to {N - 1}" if N else "0 or more"
+            raise ValueError(
+                f"{name} must be Hop between chips {chips}, of whole bytes, "
+                f"by way +1 or -1, got {hop!r}"
+            )
+    return hops
+
+
+def _is_hop(hop):
+    return (
+        isinstance(hop, Hop)
+        and type(hop.source) is type(hop.destination) is int
+        and type(hop.bytes) is type(hop.start) is type(hop.way) is int
+        and min(hop.source, hop.destination, hop.bytes, hop.start) >= 0
+        and type(hop.adds) is bool
+        and type(hop.chunk) in (int, tuple)
+        and (hop.way == 1 or hop.way == -1)
+    )
+
+
+def _known_steps(steps, N=None):
+    """The argument `steps`, if it is a list of lists of Hop.
+
+    steps    list of steps, each a list of Hop
+    N        chips, if they are known
+    returns  steps
+    raises   ValueError that names the step and what was expected
+    source   chapter 3
+    """
+    if not isinstance(steps, (list, tuple)):
+        raise ValueError(f"steps must be a list of lists of Hop, got {steps!r}")
+    for n, step in enumerate(steps):
+        _known_hops(step, N, f"steps[{n}]")
+    return steps
+
+
+def _chip(name, chip, N):
+    if whole(name, chip, least=0) >= N:
+        raise ValueError(f"{name} must be a chip, 0 to {N - 1}, got {chip!r}")
+    return chip
+
+
+def _per_chip(held, kinds, name="held"):
+    fits = isinstance(held, (list, tuple)) and held
+    if not fits or not all(isinstance(one, kinds) for one in held):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} must be a list of {names}, got {held!r}")
+    return held
+
+
+def _copied(held):
+    """Copies of flat arrays of numbers, which are all that can be carried."""
+    copies = []
+    for chip, chunks in enumerate(_per_chip(held, (dict,))):
+        arrays = {key: np.array(a) for key, a in chunks.items()}
+        for key, a in arrays.items():
+            if a.ndim != 1 or a.dtype.kind not in "biufcV":
+                raise ValueError(
+                    f"held[{chip}] must hold flat arrays of numbers, got "
+                    f"{a.dtype} of shape {a.shape} as chunk {key}"
+                )
+        copies.append(arrays)
+    return copies
+
+
+def _refuse_misfits(hop, values, there):
+    """ValueError unless a hop cuts a chunk between elements, inside of it."""
+    each = values.itemsize
+    if hop.start % each or hop.bytes % each:
+        raise ValueError(
+            f"steps must cut a chunk between its elements of {each} bytes, "
+            f"got {hop}"
+        )
+    if hop.start + hop.bytes > values.nbytes:
+        raise ValueError(
+            f"steps must stay inside a chunk, which has {values.nbytes} bytes, "
+            f"got {hop}"
+        )
+    if (there.dtype, there.shape) != (values.dtype, values.shape):
+        raise ValueError(
+            f"held must have chunk {hop.chunk} alike on chips {hop.source} and "
+            f"{hop.destination}, got {values.dtype} of {values.shape} and "
+            f"{there.dtype} of {there.shape}"
+        )

@@ -5,6 +5,12 @@ from dataclasses import dataclass
 
 from shardlab.arguments import one_of, real, whole
 
+# Hops of a ring are listed one by one: N^2 of a gather, N^3 / 4 of an exchange.
+MOST_ON_AXIS = 1024
+# Sets have one bit a chunk, and N chips hold N sets: 128 MB for 2^15 chips.
+MOST_IN_FULL = 2**15
+MOST_CHIPS = 2**20
+
 
 @dataclass(frozen=True)
 class Torus:
@@ -60,6 +66,7 @@ def torus(sizes, wrap, directions, ties, algorithm="phases", symmetry=False):
             "symmetry must be False where an axis is a line (wrap=False), "
             f"whose chips do not all see the same; got {symmetry!r}"
         )
+    _refuse_large(sizes, symmetry)
     one_of("ties", ties, ["split", "one_way"])
     one_of("algorithm", algorithm, ["phases", "balanced"])
     parts = len(sizes) if algorithm == "balanced" else 1
@@ -75,7 +82,12 @@ def one_axis(N, wrap, directions, ties="split"):
     source   chapter 3
     """
     one_of("wrap", wrap, [True, False])
-    return torus(whole("N", N), wrap, directions, ties)
+    if whole("N", N) > MOST_ON_AXIS:
+        raise ValueError(
+            f"N must be at most {MOST_ON_AXIS} chips, whose hops are listed "
+            f"one by one, got {N}"
+        )
+    return torus(N, wrap, directions, ties)
 
 
 def _sizes(sizes):
@@ -88,6 +100,15 @@ def _sizes(sizes):
     return tuple(whole("sizes", size) for size in sizes)
 
 
+def _refuse_large(sizes, symmetry):
+    most = MOST_CHIPS if symmetry else MOST_IN_FULL
+    if math.prod(sizes) > most:
+        more = "" if symmetry else f", or {MOST_CHIPS:,} with symmetry=True"
+        raise ValueError(
+            f"sizes must have at most {most:,} chips{more}, got {sizes!r}"
+        )
+
+
 def _wraps(wrap, axes):
     wraps = tuple(wrap) if isinstance(wrap, (tuple, list)) else (wrap,) * axes
     if len(wraps) != axes or any(type(w) is not bool for w in wraps):
@@ -98,21 +119,22 @@ def _wraps(wrap, axes):
     return wraps
 
 
-def chunk_bytes(V, chunks, cuts):
+def chunk_bytes(V, chunks, cuts, name="V"):
     """Bytes of one of the chunks of V, each of which is cut in equal pieces.
 
     V        bytes of the whole array
     chunks   number of chunks
     cuts     pieces of a chunk
+    name     of the argument, for the error
     returns  bytes
     raises   ValueError if V cannot be cut so
     source   chapter 3
     """
-    V = whole("V", V)
+    V = whole(name, V)
     if V % (chunks * cuts) or V >= 2**62:
         raise ValueError(
-            f"V must be a multiple of {chunks * cuts} bytes below 2^62, for "
-            f"{chunks} chunks cut in {cuts}; got {V}"
+            f"{name} must be a multiple of {chunks * cuts} bytes below 2^62, "
+            f"for {chunks} chunks cut in {cuts}; got {V}"
         )
     return V // chunks
 

@@ -8,6 +8,7 @@ An algorithm is a generator of phases, one for each axis; a phase is a generator
 of steps, each a list of `Message`.
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +31,15 @@ class Message(NamedTuple):
     axis, road  axis of the links; way and bytes
     arriving    array of sets, at the chips that receive
     adds        True: the values are added to what a chip has; else written
+    own         of these chunks how many leave the sender's own array, the one
+                it has before or after: array [*chips]; None: all of them
     """
 
     axis: int
     road: Road
     arriving: np.ndarray
     adds: bool = False
+    own: np.ndarray | None = None
 
 
 def gather(torus, axes, start, stop):
@@ -86,13 +90,16 @@ def exchange(torus, axes, start, stop):
     source   scaling-book part 3, problem 10
     """
     if torus.symmetry:
+        away = 1  # chips that a chunk here may have come from
         for axis in axes:
-            yield _exchange_seen(torus, axis, start, stop)
+            yield _exchange_seen(torus, axis, start, stop, away)
+            away *= torus.sizes[axis]
         return
     N = torus.N
     held = _first_sets(torus, N * N, lambda c: slice(c * N, c * N + N))
+    own = held.copy()
     for axis in axes:
-        yield _exchange_axis(torus, axis, held, start, stop)
+        yield _exchange_axis(torus, axis, held, own, start, stop)
 
 
 def _gather_axis(torus, axis, held, start, stop):
@@ -137,7 +144,7 @@ def _scatter_axis(torus, axis, pending, start, stop):
             pending &= ~sets
 
 
-def _exchange_axis(torus, axis, held, start, stop):
+def _exchange_axis(torus, axis, held, own, start, stop):
     homes = _homes(torus, axis, copies=torus.N)
     here = _ahead(torus, axis, homes, 0)
     passing = {}
@@ -149,14 +156,19 @@ def _exchange_axis(torus, axis, held, start, stop):
         for road, sets in started.items():
             passing[road] = passing.get(road, 0) | sets
             held &= ~sets
-        passing = {
-            road: _passed(torus, axis, road.way, sets)
+        messages = [
+            _sent_on(torus, axis, road, sets, own)
             for road, sets in passing.items()
-        }
-        yield [Message(axis, road, sets) for road, sets in passing.items()]
-        for road, sets in passing.items():
-            held |= sets & here
-            passing[road] = sets & ~here
+        ]
+        yield messages
+        for _, road, arriving, *_ in messages:
+            held |= arriving & here
+            passing[road] = arriving & ~here
+
+
+def _sent_on(torus, axis, road, sets, own):
+    arriving = _passed(torus, axis, road.way, sets)
+    return Message(axis, road, arriving, own=_counted(sets & own))
 
 
 def _starts(torus, axis, homes, step, start, stop):
@@ -184,16 +196,22 @@ def _departing(torus, axis, step, start, stop):
                 yield hops, road
 
 
-def _exchange_seen(torus, axis, start, stop):
-    """The chunks that one chip sends, known by the hops they have to go."""
+def _exchange_seen(torus, axis, start, stop, away):
+    """The chunks that one chip sends, known by the hops they have to go.
+
+    Of all that start here one in `away` is the chip's own; the others came
+    from elsewhere along axes before.
+    """
     block = torus.N // torus.sizes[axis]  # chunks for each place on the axis
     span = start * block, stop * block
     to_go = {}
     for step in range(_farthest(torus, axis)):
+        own = {}
         for hops, road in _departing(torus, axis, step, *span):
             to_go.setdefault(road, []).append(hops)
+            own[road] = own.get(road, 0) + Fraction(1, away)
         yield [
-            Message(axis, road, np.ones(len(left), bool))
+            Message(axis, road, np.ones(len(left), bool), own=own.get(road, 0))
             for road, left in to_go.items()
         ]
         for road, left in to_go.items():
@@ -232,8 +250,24 @@ def members(torus, message):
     """
     if torus.symmetry:
         return message.arriving.sum(dtype=np.int64)
-    arrived = np.bitwise_count(message.arriving).sum(axis=-1, dtype=np.int64)
-    return np.roll(arrived, -message.road.way, message.axis)
+    return np.roll(_counted(message.arriving), -message.road.way, message.axis)
+
+
+def own_members(torus, message):
+    """How many chunks of its own each chip has sent in a message.
+
+    torus    Torus
+    message  Message
+    returns  array [*chips]; with symmetry one number, which holds for all.
+             A chunk that is neither of the array that the chip has before nor
+             of the one that it has after is passed on, and not its own
+    source   chapter 3
+    """
+    return members(torus, message) if message.own is None else message.own
+
+
+def _counted(sets):
+    return np.bitwise_count(sets).sum(axis=-1, dtype=np.int64)
 
 
 def crossings(torus, chunks, message):

@@ -26,7 +26,11 @@ class Traffic:
     step_seconds   for each step its time
     bytes_on_link  array [axis, direction, *chip]: bytes that leave the chip
                    along the axis; direction 0 is way +1, 1 is way -1
-    sent           array [*chip]: bytes that leave the chip by all its links
+    sent           array [*chip]: bytes that leave the chip's own array, the one
+                   it has before or the one it has after; V (N - 1) / N^2 of an
+                   AllToAll. Chunks that are only passed on do not count
+    carried        array [*chip]: bytes that leave the chip by all its links,
+                   passed on or not; above `sent` for an AllToAll, else equal
     values         array [*chip, ...]: what each chip holds after, if carried
     frames         list of steps, each a list of Hop, if asked for; parts side
                    by side are shown together, step by step
@@ -39,12 +43,14 @@ class Traffic:
     step_bytes: tuple = field(repr=False)
     step_seconds: tuple = field(repr=False)
     bytes_on_link: np.ndarray = field(repr=False)
+    sent: np.ndarray = field(repr=False)
     values: np.ndarray | None = field(repr=False)
     frames: list | None = field(repr=False)
     set_bytes: int
 
     @property
-    def sent(self):
+    def carried(self):
+        """Bytes that leave each chip by all its links, passed on or not."""
         return self.bytes_on_link.sum(axis=(0, 1))
 
 
@@ -209,6 +215,9 @@ def all_to_all(
 ):
     """AllToAll: a chip starts its farthest chunks first, nearer ones later.
 
+    Chips pass on what is not theirs: `sent` of the result counts the bytes
+    that leave a chip's own array, `carried` all that leave it by its links.
+
     V            bytes of the whole array; each of N chips has N chunks
     sizes, link_bw, hop_latency, overlap, wrap, directions, ties, algorithm,
     frames       as in `all_gather`; a chunk travels along one axis after the
@@ -241,7 +250,7 @@ def _move(job, clock, values, frames):
     """Runs a collective: counts its links, times its steps, carries values."""
     step_seconds([], *clock)  # a wrong clock is refused before the work
     film, cargo = _film(job, frames), _cargo(job, values)
-    loads, busiest, set_bytes = _load(job.torus, []), [], 0
+    loads, busiest, set_bytes, own = _load(job.torus, []), [], 0, 0
     for phase in _phases(job):
         sizes = [[] for _ in phase]  # of each part its busiest link, by steps
         for messages in itertools.zip_longest(*phase, fillvalue=()):
@@ -249,14 +258,20 @@ def _move(job, clock, values, frames):
                 loads += (load := _load(job.torus, part))
                 size += [int(load.max())] if part else []
             messages = list(itertools.chain(*messages))
-            set_bytes += sum(message.arriving.nbytes for message in messages)
+            own += sum(_own_bytes(job.torus, m) for m in messages)
+            set_bytes += sum(m.arriving.nbytes for m in messages)
             _watch(job, messages, film, cargo)
         busiest += max(sizes, key=lambda size: sum(step_seconds(size, *clock)))
     times = step_seconds(busiest, *clock)
-    loads = np.broadcast_to(loads, loads.shape[:2] + job.torus.sizes)
+    links = tuple(busiest), times, *_of_all(job.torus, loads, own)
     after = _unloaded(job, cargo, values)
-    counted = tuple(busiest), times, loads
-    return Traffic(sum(times), len(times), *counted, after, film, set_bytes)
+    return Traffic(sum(times), len(times), *links, after, film, set_bytes)
+
+
+def _of_all(network, loads, own):
+    """Bytes on links and bytes sent, as arrays of all chips."""
+    loads = np.broadcast_to(loads, loads.shape[:2] + network.sizes)
+    return loads, np.broadcast_to(np.array(own, np.int64), network.sizes)
 
 
 def _phases(job):
@@ -292,6 +307,12 @@ def _load(network, messages):
     return load
 
 
+def _own_bytes(network, message):
+    """Bytes of its own array that each chip sends in one message."""
+    _, start, stop = message.road
+    return sets.own_members(network, message) * (stop - start)
+
+
 def _film(job, frames):
     one_of("frames", frames, [False, True])
     if frames and (job.torus.N > LARGEST or job.torus.symmetry):
@@ -305,7 +326,7 @@ def _film(job, frames):
 def _hops(job, messages):
     """The hops of one step, one for each chunk of each message."""
     for message in messages:
-        axis, (way, start, stop), _, adds = message
+        axis, (way, start, stop), _, adds, _ = message
         arrays = sets.crossings(job.torus, job.chunks, message)
         numbers = [array.tolist() for array in arrays]
         for source, destination, chunk in zip(*numbers, strict=True):

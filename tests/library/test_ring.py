@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import pathlib
+from copy import deepcopy
 from fractions import Fraction
 
 import numpy as np
@@ -111,6 +112,7 @@ def test_one_chip_sees_what_all_chips_see(kind, sizes, options, algorithm):
     assert seen.step_bytes == full.step_bytes
     assert seen.seconds == full.seconds
     np.testing.assert_array_equal(seen.bytes_on_link, full.bytes_on_link)
+    np.testing.assert_array_equal(seen.sent, full.sent)
 
 
 # --- values -------------------------------------------------------------------
@@ -694,8 +696,46 @@ def test_no_byte_is_lost_and_none_moves_twice(kind, sizes, options, algorithm):
         arrivals = byte_hops(sizes, options, V // (N * N))
     else:
         arrivals = (N - 1) * V * (2 if kind == "all_reduce" else 1)
-    assert traffic.sent.sum() == arrivals
+    assert traffic.carried.sum() == arrivals
     assert traffic.bytes_on_link.sum() == arrivals
+    if kind != "all_to_all":
+        assert (traffic.sent == traffic.carried).all()
+
+
+@given(sizes=tori, options=links(), algorithm=algorithms)
+def test_each_chip_sends_its_own_chunks_once(sizes, options, algorithm):
+    N = math.prod(sizes)
+    V = 12 * N * N
+    traffic = ring.all_to_all(
+        V, sizes, link_bw=1.0, algorithm=algorithm, **options
+    )
+    assert (traffic.sent == (N - 1) * V // N**2).all()
+    assert (traffic.sent <= traffic.carried).all()
+
+
+@given(N=st.integers(1, 13), options=links())
+def test_hops_from_home_are_what_is_sent(N, options):
+    V = 12 * N * N
+    steps = ring.all_to_all_steps(V, N, **options)
+    hops = [hop for step in steps for hop in step]
+    for chip in range(N):
+        mine = [h.bytes for h in hops if h.source == h.chunk[0] == chip]
+        assert sum(mine) * N * N == (N - 1) * V
+
+
+@pytest.mark.parametrize(
+    ("V", "N", "options", "sent", "carried"),
+    [  # by hand; 1, 2 and 1 hops to the others of a ring of four
+        (256, 4, {"ties": "one_way"}, 48, 64),
+        (256, 4, {"ties": "split"}, 48, 64),
+        (256, 4, {"directions": 1}, 48, 16 * (1 + 2 + 3)),
+        (150, 5, {}, 24, 6 * (1 + 2 + 2 + 1)),
+    ],
+)
+def test_an_all_to_all_carries_more_than_it_sends(V, N, options, sent, carried):
+    traffic = ring.all_to_all(V, N, link_bw=1.0, **options)
+    assert set(traffic.sent.tolist()) == {sent}
+    assert set(traffic.carried.tolist()) == {carried}
 
 
 def byte_hops(sizes, options, chunk):
@@ -811,7 +851,7 @@ def test_the_links_bound_the_time_from_below(kind, sizes, options, algorithm):
     traffic = TORUS[kind](V, sizes, link_bw=1.0, algorithm=algorithm, **options)
     assert traffic.seconds >= traffic.bytes_on_link.max()
     if options["wrap"] and options["ties"] == "split":
-        assert len(set(traffic.sent.ravel())) == 1
+        assert len(set(traffic.carried.ravel())) == 1
 
 
 @pytest.mark.parametrize("wrap", [(True, False), (False, True)])
@@ -1001,6 +1041,152 @@ def test_bad_input_of_the_plain_simulation_is_named(steps, message, argument):
 def test_bad_input_of_the_rest_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+HOP = ring.Hop(0, 1, 3, 8)
+
+
+@pytest.mark.parametrize(
+    ("hop", "said"),
+    [
+        (ring.Hop(0, 1, 3, 6), "between its elements of 4 bytes"),
+        (ring.Hop(0, 1, 3, 4, start=2), "between its elements of 4 bytes"),
+        (ring.Hop(0, 1, 3, 16), "stay inside a chunk, which has 12 bytes"),
+        (ring.Hop(0, 1, 3, 8, start=8), "stay inside a chunk"),
+        (ring.Hop(0, 2, 3, 4), "between chips 0 to 1"),
+        (ring.Hop(-1, 1, 3, 4), "between chips 0 to 1"),
+        (ring.Hop(0, 1, 3, 4.0), "of whole bytes"),
+        (ring.Hop(0, 1, 3, 4, adds=1), "must be Hop"),
+        ((0, 1, 3, 4, 0, 0, 1, False), "must be Hop"),
+    ],
+)
+@pytest.mark.parametrize("adds", [False, True])
+def test_what_cannot_be_carried_is_refused(hop, said, adds):
+    if isinstance(hop, ring.Hop) and hop.adds is False:
+        hop = hop._replace(adds=adds)
+    held = [{3: np.arange(3, dtype="<f4")} for _ in range(2)]
+    with pytest.raises(ValueError, match=f"^steps.*{said}"):
+        ring.carry([[hop]], held)
+
+
+def test_chunks_that_differ_are_not_mixed():
+    held = [{3: np.zeros(4, "<f4")}, {3: np.zeros(2, "<f8")}]
+    with pytest.raises(ValueError, match="held must have chunk 3 alike"):
+        ring.carry([[ring.Hop(0, 1, 3, 8)]], held)
+
+
+@given(N=st.integers(2, 9), size=st.integers(1, 40), ties=st.booleans())
+def test_no_byte_of_a_departure_is_lost(N, size, ties):
+    how = {"ties": "split" if ties else "one_way"}
+    if ties and N % 2 == 0 and size % 2:
+        with pytest.raises(ValueError, match="size must be a multiple of 2"):
+            ring.departures(N, size, **how)
+        return
+    leaving = [
+        hop for queue in ring.departures(N, size, **how) for hop in queue
+    ]
+    assert sum(hop.bytes for hop in leaving) == N * (N - 1) * size
+
+
+def test_a_tie_of_odd_bytes_is_not_split():
+    tie = [ring.Hop(0, 1, 0, 7), ring.Hop(2, 1, 0, 7, way=-1)]
+    with pytest.raises(ValueError, match="hops must carry whole chunks"):
+        ring.shared(tie)
+    assert ring.shared(tie, "one_way") == tie[:1]
+    even = [hop._replace(bytes=8) for hop in tie]
+    assert [hop.bytes for hop in ring.shared(even)] == [4, 4]
+    with pytest.raises(ValueError, match="hops must bring a chunk once a way"):
+        ring.shared([tie[0], tie[0]])
+    with pytest.raises(ValueError, match="hops must carry whole chunks"):
+        ring.shared([hop._replace(start=2) for hop in even])
+
+
+# For every function arguments that are right, to be spoilt one by one.
+RIGHT = {
+    "onward": {"hops": [HOP], "N": 4, "wrap": True},
+    "shared": {"hops": [HOP], "ties": "split"},
+    "lacking": {"hops": [HOP], "held": [set(), set()]},
+    "turned": {"hop": HOP},
+    "backwards": {"steps": [[HOP]]},
+    "destinations": {
+        **{"chip": 0, "way": 1, "N": 4, "wrap": True, "directions": 2},
+    },
+    "departures": {
+        **{"N": 4, "size": 8, "wrap": True, "directions": 2},
+        "ties": "split",
+    },
+    "started": {"waiting": [[HOP]]},
+    "pieces_each_way": {
+        **{"V": 8, "N": 4, "pieces": 2, "root": 0, "wrap": True},
+        "directions": 2,
+    },
+    "bytes_per_link": {"steps": [[HOP]]},
+    "seconds": {
+        **{"steps": [[HOP]], "link_bw": 1.0, "hop_latency": 0.0},
+        "overlap": False,
+    },
+    "carry": {"steps": [[HOP]], "held": [{3: np.ones(1)}, {}]},
+    "letter": {"hop": HOP, "held": [{3: np.ones(1)}, {}]},
+    "chain_all_reduce_steps": {"V": 8, "N": 4, "pieces": 2},
+    "permute_steps": {
+        **{"V": 32, "N": 4, "shift": 1, "wrap": True, "directions": 2},
+        "ties": "split",
+    },
+}
+for name in ("broadcast_steps", "reduce_steps"):
+    RIGHT[name] = RIGHT["pieces_each_way"]
+for name in STEPS:
+    RIGHT[f"{name}_steps"] = {
+        **{"V": 32, "N": 4, "wrap": True, "directions": 2, "ties": "split"},
+    }
+    RIGHT[name] = {
+        **{"V": 64 * 12, "sizes": (2, 4), "link_bw": 1.0, "hop_latency": 0.0},
+        **{"overlap": False, "wrap": True, "directions": 2, "ties": "split"},
+        **{"algorithm": "phases", "frames": False, "symmetry": False},
+        "values": None,
+    }
+NONSENSE = [
+    *(None, "text", "", b"8", math.nan, math.inf, -math.inf, -1, 0, 2.5),
+    *(True, False, 10**400, -(10**400), [], {}, (), [None], [[None]], {1: 2}),
+    object(),
+]
+# Nonsense elsewhere, and right here.
+FINE = {
+    ("hops", "[]"), ("hops", "()"), ("steps", "[]"), ("steps", "()"),
+    ("hop_latency", "0"), ("shift", "0"), ("root", "0"), ("chip", "0"),
+    ("shift", "1e400"), ("values", "None"), ("link_bw", "2.5"), ("way", "-1"),
+    ("hop_latency", "2.5"),
+}  # fmt: skip
+for name in ("overlap", "wrap", "frames", "symmetry"):
+    FINE |= {(name, "True"), (name, "False")}
+
+
+def said_of(value):
+    return "1e400" if value == 10**400 else repr(value)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [(f, name) for f, right in RIGHT.items() for name in right],
+)
+def test_every_argument_of_every_function_refuses_nonsense(function, argument):
+    call, right = getattr(ring, function), RIGHT[function]
+    call(**right)
+    for value in deepcopy(NONSENSE):  # `started` takes hops away
+        if (argument, said_of(value)) in FINE:
+            call(**right | {argument: value})
+            continue
+        with pytest.raises(ValueError, match=argument):
+            call(**right | {argument: value})
+
+
+def test_every_function_is_spoilt():
+    assert {*RIGHT} == {*ring.__all__} - {"Hop", "Traffic"}
+
+
+def test_a_step_without_hops_has_no_time():
+    with pytest.raises(ValueError, match=r"steps\[0\] must hold at least one"):
+        ring.seconds([[]], 1.0)
 
 
 # --- the module itself --------------------------------------------------------
