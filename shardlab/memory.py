@@ -73,7 +73,7 @@ def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     raises   ValueError if an argument is out of range or unknown
     source   ZeRO paper, section 5 and figure 1
     """
-    params, N = real("params", params, above=0), whole("N", N)
+    params, N = real("params", params, above=0), _devices(N)
     zero, recipe = one_of("zero", zero, (0, 1, 2, 3)), _recipe(recipe)
     cut_from = {"param": 3, "grad": 2, "master": 1, "m": 1, "v": 1}
     return {
@@ -113,7 +113,7 @@ def max_params(hbm, N=1, zero=0, recipe="mixed-precision"):
 
 
 def _state_bytes_per_param(N, zero, recipe):
-    N, recipe = whole("N", N), _recipe(recipe)
+    N, recipe = _devices(N), _recipe(recipe)
     total, param, grad = bytes_per_param(recipe), recipe.param, recipe.grad
     return {
         0: total,
@@ -121,6 +121,11 @@ def _state_bytes_per_param(N, zero, recipe):
         2: param + (total - param) / N,
         3: total / N,
     }[one_of("zero", zero, (0, 1, 2, 3))]
+
+
+def _devices(N):
+    real("N", whole("N", N))  # refuses what no float can hold
+    return N
 
 
 def _recipe(recipe):
@@ -244,12 +249,14 @@ def stage_activation_bytes(layer_bytes, L, in_flight, v=1):
     raises       ValueError if L does not divide or an argument is no count
     source       chapter 11
     """
+    if not isinstance(in_flight, (list, tuple)) or not in_flight:
+        raise ValueError(
+            f"in_flight must be a list of a count a stage, got {in_flight!r}"
+        )
     counts = [whole(f"in_flight[{s}]", n, 0) for s, n in enumerate(in_flight)]
     layer_bytes, L = whole("layer_bytes", layer_bytes), whole("L", L)
-    if not counts:
-        raise ValueError("in_flight must hold a count for each stage, got none")
     chunks = len(counts) * whole("v", v)
-    _refuse_rest("L", L, "stages x chunks", chunks)
+    _refuse_rest("L", L, "stages x v", chunks)
     return [n * (L // chunks) * layer_bytes for n in counts]
 
 
@@ -298,7 +305,7 @@ def block_terms(B, D, F, X=1, Y=1, itemsize=2):
     X, Y      devices on the FSDP axis and on the TP axis
     itemsize  bytes per element; 2 is bf16
     returns   bytes per device for each array alive at the second matmul
-    raises    ValueError unless X divides B and D, Y divides F, X Y divides D
+    raises    ValueError unless X divides B and D, and Y divides D and F
     source    scaling-book part 3, question 7; chapters 7 to 9
     """
     B, D, F, X, Y, itemsize = _block_sizes(B, D, F, X, Y, itemsize)
@@ -341,6 +348,8 @@ def _block_sizes(B, D, F, X, Y, itemsize):
 
 
 # ---- memory over one training step -----------------------------------------
+
+MOST_LAYERS = 10**6  # each is two moments of a step
 
 
 def memory_over_step(L, layer_params, layer_bytes, recipe, first=False):
@@ -393,7 +402,9 @@ def _step_sizes(L, layer_params, layer_bytes, recipe, first):
     real("layer_params", layer_params, above=0)
     real("layer_bytes", layer_bytes)
     one_of("first", first, (False, True))
-    return whole("L", L), layer_params, layer_bytes, _recipe(recipe)
+    if whole("L", L) > MOST_LAYERS:
+        raise ValueError(f"L must be at most {MOST_LAYERS:,} layers, got {L}")
+    return L, layer_params, layer_bytes, _recipe(recipe)
 
 
 def _layer_bytes(layer_params, layer_bytes, recipe):

@@ -16,6 +16,7 @@ gradient of the stage's input, for which the stage before is waiting.
 from collections import deque
 from fractions import Fraction
 from itertools import accumulate, count, pairwise
+from math import prod
 from numbers import Integral, Rational
 from typing import NamedTuple
 
@@ -63,8 +64,26 @@ def routes(p, m, v=1):
     raises   ValueError unless p, m and v are whole numbers of at least 1
     source   Megatron-LM paper (2021), section 2.2
     """
-    p, m, v = whole("p", p), whole("m", m), whole("v", v)
+    p, m, v = _sizes(p=p, m=m, v=v)
     return [tuple((s, c) for c in range(v) for s in range(p))] * m
+
+
+# A schedule of so many events fills a laptop.
+MOST = 10**6
+
+
+def _sizes(**named):
+    """The sizes, if they are whole and make a schedule that can be listed."""
+    sizes = [whole(name, value) for name, value in named.items()]
+    for name, size in zip(named, sizes, strict=True):
+        if size > MOST:
+            raise ValueError(f"{name} must be at most {MOST:,}, got {size}")
+    if prod(sizes) > MOST:
+        raise ValueError(
+            f"{' '.join(named)} must be at most {MOST:,} in all, got "
+            f"{' x '.join(map(str, sizes))}"
+        )
+    return sizes
 
 
 def two_way_routes(p, m):
@@ -77,7 +96,7 @@ def two_way_routes(p, m):
     raises   ValueError unless p and m are whole, at least 1, and m is even
     source   DeepSeek-V3 report, section 3.2.1
     """
-    p, m = whole("p", p), whole("m", m)
+    p, m = _sizes(p=p, m=m)
     if m % 2:
         raise ValueError(f"m must be even, half for each direction, got {m}")
     there = tuple((s, 0) for s in range(p))
@@ -100,10 +119,10 @@ def play(orders, ways, lasts, hop=0):
              wait for each other
     source   chapter 11
     """
-    lasts = _durations(lasts, len(orders))
     at, hop = _positions(ways), _time("hop", hop)
+    lasts = _durations(lasts, len(_listed("orders", orders)))
     for stage, order in enumerate(orders):
-        for n, task in enumerate(order):
+        for n, task in enumerate(_listed(f"orders[{stage}]", order)):
             _refuse_malformed(f"orders[{stage}][{n}]", stage, task, at)
             one_of(f"orders[{stage}][{n}], its kind,", task[0], lasts)
     events = _run(orders, ways, lasts, hop)
@@ -193,7 +212,7 @@ def naive(p, m=1, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    chapter 11
     """
-    p, m = whole("p", p), whole("m", m)
+    p, m = _sizes(p=p, m=m)
     order = [(kind, i, 0) for i in range(m) for kind in ("forward", "backward")]
     lasts = {"forward": forward, "backward": backward}
     return play([order] * p, routes(p, m), lasts, hop)
@@ -210,7 +229,7 @@ def gpipe(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    GPipe paper, figure 2
     """
-    p, m = whole("p", p), whole("m", m)
+    p, m = _sizes(p=p, m=m)
     order = [("forward", i, 0) for i in range(m)]
     order += [("backward", i, 0) for i in reversed(range(m))]
     lasts = {"forward": forward, "backward": backward}
@@ -228,7 +247,7 @@ def one_f_one_b(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    PipeDream paper, section 3.2; Megatron-LM paper (2021), figure 4
     """
-    p, m = whole("p", p), whole("m", m)
+    p, m = _sizes(p=p, m=m)
     forwards = [("forward", i, 0) for i in range(m)]
     backwards = [("backward", i, 0) for i in range(m)]
     orders = [_one_for_one(forwards, backwards, p - s) for s in range(p)]
@@ -254,7 +273,7 @@ def interleaved(p, m, v, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m, v >= 1 are whole, p divides m, times > 0
     source    Megatron-LM paper (2021), section 2.2; v = 1 is `one_f_one_b`
     """
-    p, m, v = whole("p", p), whole("m", m), whole("v", v)
+    p, m, v = _sizes(p=p, m=m, v=v)
     if m % p:
         raise ValueError(f"m must be a multiple of p = {p}, got {m}")
     orders = [_interleaved_order(s, p, m, v) for s in range(p)]
@@ -290,7 +309,7 @@ def zero_bubble(p, m, forward=1, backward=1, weight=None, hop=0):
     raises    ValueError as `gpipe`, and unless 0 < weight < backward
     source    Zero Bubble paper, schedule ZB-H1: a fixed order, no search
     """
-    p, m = whole("p", p), whole("m", m)
+    p, m = _sizes(p=p, m=m)
     orders = [_zero_bubble_order(s, p, m) for s in range(p)]
     lasts = _split(p, forward, backward, weight)
     return play(orders, routes(p, m), lasts, hop)
@@ -318,12 +337,14 @@ def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
     raises    ValueError unless p, m and the times are as said here
     source    DeepSeek-V3 report, section 3.2.1 and figure 5
     """
-    p, m, ways = whole("p", p), whole("m", m), two_way_routes(p, m)
+    p, m, ways = *_sizes(p=p, m=m), two_way_routes(p, m)
     _refuse_odd_or_few(p, m)
     lasts = _split(p, forward, backward, weight)
     pairs = zip(lasts["forward"], lasts["backward"], strict=True)
     lasts["forward&backward"] = (
-        [f + b for f, b in pairs] if both is None else both
+        [f + b for f, b in pairs]
+        if both is None
+        else _per_stage("both", both, p)
     )
     orders = [_dualpipe_order(s, p, m) for s in range(p)]
     return play(orders, ways, lasts, hop)
@@ -411,7 +432,9 @@ def check(events, ways, hop=0, lasts=None):
     at, hop = _positions(ways), _time("hop", hop)
     if lasts is not None:
         lasts = _durations(lasts, 1 + max(s for way in ways for s, _ in way))
-    events = [_formed(f"events[{n}]", e, at) for n, e in enumerate(events)]
+    events = _all_formed(events)
+    for n, event in enumerate(events):
+        _refuse_off_the_way(f"events[{n}]", event.stage, _task(event), at)
     events.sort(key=_by_start)
     for fault in _faults(events, ways, at, hop, lasts):
         raise ValueError(f"events must be a schedule that can happen: {fault}")
@@ -488,13 +511,47 @@ def _all_work(ways):
 
 
 def _positions(ways):
-    if not ways:
+    if not _listed("ways", ways):
         raise ValueError("ways must hold a way for each microbatch, got none")
-    at = {way: {place: j for j, place in enumerate(way)} for way in set(ways)}
-    return [at[way] for way in ways]
+    at = {}  # by identity: the same way many times over is the rule
+    for n, way in enumerate(ways):
+        if id(way) not in at:
+            at[id(way)] = _places(f"ways[{n}]", way)
+    return [at[id(way)] for way in ways]
 
 
-def _formed(name, event, at):
+def _places(name, way):
+    """The number of each place of a way, from its first to its last."""
+    pairs = isinstance(way, tuple) and way
+    if not pairs or not all(isinstance(w, tuple) and len(w) == 2 for w in way):
+        raise ValueError(
+            f"{name} must be a tuple of places (stage, chunk), got {way!r}"
+        )
+    for stage, chunk in way:
+        _stage(f"{name}, a stage,", stage)
+        whole(f"{name}, a chunk,", chunk, least=0)
+    if len(set(way)) < len(way):
+        raise ValueError(f"{name} must pass each place once, got {way!r}")
+    return {place: j for j, place in enumerate(way)}
+
+
+def _listed(name, value):
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"{name} must be a list, got {value!r}")
+    return value
+
+
+def _stage(name, stage):
+    if whole(name, stage, least=0) >= MOST:
+        raise ValueError(f"{name} must be below {MOST:,}, got {stage}")
+
+
+def _all_formed(events):
+    events = enumerate(_listed("events", events))
+    return [_formed(f"events[{n}]", event) for n, event in events]
+
+
+def _formed(name, event):
     fields = tuple(event) if isinstance(event, (tuple, list)) else ()
     if len(fields) not in (5, 6):
         raise ValueError(
@@ -502,7 +559,7 @@ def _formed(name, event, at):
             f"chunk after these, got {event!r}"
         )
     event = Event(*fields)
-    _refuse_malformed(name, event.stage, _task(event), at)
+    _refuse_malformed(name, event.stage, _task(event))
     start = _time(f"{name}, its start,", event.start)
     end = _time(f"{name}, its end,", event.end)
     if end <= start:
@@ -510,7 +567,7 @@ def _formed(name, event, at):
     return event._replace(start=start, end=end)
 
 
-def _refuse_malformed(name, stage, task, at):
+def _refuse_malformed(name, stage, task, at=None):
     try:
         tasks = _tasks(*task)
     except (TypeError, ValueError):
@@ -518,17 +575,23 @@ def _refuse_malformed(name, stage, task, at):
             f"{name} must hold a kind, a microbatch and a chunk, or a pair of "
             f"each, got {task!r}"
         ) from None
-    whole(f"{name}, its stage,", stage, least=0)
+    _stage(f"{name}, its stage,", stage)
     for kind, i, c in tasks:
         one_of(f"{name}, its kind,", kind, PARTS)
         whole(f"{name}, its microbatch,", i, least=0)
         whole(f"{name}, its chunk,", c, least=0)
+    if at is not None:
+        _refuse_off_the_way(name, stage, task, at)
+    _refuse_same_work(name, tasks)
+
+
+def _refuse_off_the_way(name, stage, task, at):
+    for _, i, c in _tasks(*task):
         if i >= len(at) or (stage, c) not in at[i]:
             raise ValueError(
                 f"{name} must be on the way of its microbatch, got microbatch "
                 f"{i} on stage {stage}, chunk {c}"
             )
-    _refuse_same_work(name, tasks)
 
 
 def _refuse_same_work(name, tasks):
@@ -584,6 +647,12 @@ def _tidy(time):
 
 
 def _durations(lasts, p):
+    if not isinstance(lasts, dict) or not all(
+        isinstance(k, str) for k in lasts
+    ):
+        raise ValueError(
+            f"lasts must be a dict of kinds and their times, got {lasts!r}"
+        )
     return {kind: _per_stage(kind, time, p) for kind, time in lasts.items()}
 
 
@@ -609,10 +678,13 @@ def makespan(events):
 
     events   list of Event of a legal schedule, not empty
     returns  time, in the unit of the events
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   chapter 11
     """
-    events = _some(events)
+    return _makespan(_some(events))
+
+
+def _makespan(events):
     return _tidy(max(e.end for e in events) - min(e.start for e in events))
 
 
@@ -621,10 +693,13 @@ def busy(events):
 
     events   list of Event of a legal schedule, not empty
     returns  list with one time a stage, in the unit of the events
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   chapter 11
     """
-    events = _some(events)
+    return _busy(_some(events))
+
+
+def _busy(events):
     times = [0] * (1 + max(e.stage for e in events))
     for e in events:
         times[e.stage] += e.end - e.start
@@ -636,12 +711,15 @@ def idle(events):
 
     events   list of Event of a legal schedule, not empty
     returns  list with one time a stage, in the unit of the events
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   chapter 11
     """
-    events = _some(events)
-    total = makespan(events)
-    return [_tidy(total - time) for time in busy(events)]
+    return _idle(_some(events))
+
+
+def _idle(events):
+    total = _makespan(events)
+    return [_tidy(total - time) for time in _busy(events)]
 
 
 def bubble(events):
@@ -649,11 +727,11 @@ def bubble(events):
 
     events   list of Event of a legal schedule, not empty
     returns  ratio: idle / useful; a Fraction where all times are exact
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   CS336 (2025), lecture 7
     """
     events = _some(events)
-    return _ratio(sum(idle(events)), sum(busy(events)))
+    return _ratio(sum(_idle(events)), sum(_busy(events)))
 
 
 def utilisation(events):
@@ -661,11 +739,12 @@ def utilisation(events):
 
     events   list of Event of a legal schedule, not empty
     returns  ratio, at most 1; a Fraction where all times are exact
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   CS336 (2025), lecture 7
     """
-    worked = busy(events)
-    return _ratio(sum(worked), len(worked) * makespan(events))
+    events = _some(events)
+    worked = _busy(events)
+    return _ratio(sum(worked), len(worked) * _makespan(events))
 
 
 def in_flight(events):
@@ -677,7 +756,7 @@ def in_flight(events):
 
     events   list of Event of a legal schedule, not empty
     returns  list with one count a stage
-    raises   ValueError if there is no event
+    raises   ValueError if there is no event, or if one is malformed
     source   chapter 11
     """
     events = _some(events)
@@ -712,7 +791,9 @@ def lower_bound(events, ways, hop=0):
     raises   ValueError if the schedule is not legal or empty
     source   chapter 11
     """
-    events = _some(check(events, ways, hop))
+    events = check(events, ways, hop)
+    if not events:
+        raise ValueError("events must hold at least one event, got none")
     time = [e.end - e.start for e in events]
     head, tail = _chains(time, _links(events, ways, _time("hop", hop)))
     bounds = [sum(parts) for parts in zip(head, time, tail, strict=True)]
@@ -746,7 +827,7 @@ def _chains(time, links):
 
 
 def _some(events):
-    events = [Event(*event) for event in events]
+    events = _all_formed(events)
     if not events:
         raise ValueError("events must hold at least one event, got none")
     return events

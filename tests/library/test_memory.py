@@ -525,11 +525,11 @@ def test_the_first_step_has_no_moments_until_its_update():
         ),
         (
             lambda: stage_activation_bytes(5, 10, [4, 3, 2, 1]),
-            "L must be a multiple of stages x chunks = 4, got 10",
+            "L must be a multiple of stages x v = 4, got 10",
         ),
         (
             lambda: stage_activation_bytes(5, 4, [4, 3], v=4),
-            "L must be a multiple of stages x chunks = 8, got 4",
+            "L must be a multiple of stages x v = 8, got 4",
         ),
         (
             lambda: stage_activation_bytes(5, 4, [4, -3]),
@@ -566,6 +566,99 @@ def test_the_first_step_has_no_moments_until_its_update():
 def test_bad_input_is_named(call, sentence):
     with pytest.raises(ValueError, match="^" + re.escape(sentence)):
         call()
+
+
+# For every function arguments that are right, to be spoilt one by one.
+LAYER_SIZES = {
+    **{"s": 4, "b": 2, "h": 8, "a": 2, "t": 2, "sp": True},
+    "recompute": "none",
+}
+STATE = {"params": 5.0, "N": 2, "zero": 1, "recipe": "mixed-precision"}
+CHECKPOINTS = {
+    **{"L": 2, "B": 4, "D": 8, "F": 16, "gated": True, "itemsize": 2},
+}
+BLOCK = {"B": 4, "D": 8, "F": 16, "X": 2, "Y": 2, "itemsize": 2}
+OVER = {
+    **{"L": 2, "layer_params": 3, "layer_bytes": 4, "first": False},
+    "recipe": "mixed-precision",
+}
+RIGHT = {
+    "Recipe": {"param": 2, "grad": 2, "master": 4, "m": 4, "v": 4},
+    "bytes_per_param": {"recipe": "mixed-precision"},
+    "state_terms": STATE,
+    "state_bytes": STATE,
+    "max_params": {"hbm": 8e10, **{k: STATE[k] for k in list(STATE)[1:]}},
+    "activation_terms": LAYER_SIZES,
+    "activation_bytes": LAYER_SIZES,
+    "stage_activation_bytes": {
+        **{"layer_bytes": 8, "L": 4, "in_flight": [2, 1], "v": 2},
+    },
+    "checkpoint_terms": CHECKPOINTS,
+    "checkpoint_bytes": CHECKPOINTS,
+    "block_terms": BLOCK,
+    "block_bytes": BLOCK,
+    "memory_over_step": OVER,
+    "peak_over_step": OVER,
+}
+NONSENSE = [
+    *(None, "text", "", b"8", float("nan"), float("inf"), -1, 0, 2.5, True),
+    *(False, 10**400, -(10**400), [], {}, (), [None], {1: 2}, object(), 3 + 4j),
+]
+FINE = {("params", "2.5"), ("hbm", "2.5"), ("layer_params", "2.5")}
+FINE |= {("layer_bytes", "2.5"), ("layer_bytes", "0"), ("grad", "0")}
+FINE |= {(n, "2.5") for n in ("param", "grad", "master", "m", "v")}
+FINE |= {(n, "0") for n in ("master", "m", "v", "zero")}
+FINE |= {(n, f"{b}") for n in ("sp", "gated", "first") for b in (True, False)}
+# Exact in whole numbers, however large.
+FINE |= {(n, "1e400") for n in ("s", "b", "h", "B", "D", "F", "itemsize")}
+
+
+def in_words(value):
+    return "1e400" if value == 10**400 else repr(value)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [(f, name) for f, right in RIGHT.items() for name in right],
+)
+def test_every_argument_of_every_function_refuses_nonsense(function, argument):
+    call, right = getattr(memory, function), RIGHT[function]
+    call(**right)
+    for value in NONSENSE:
+        fine = (argument, in_words(value)) in FINE
+        if function == "stage_activation_bytes":
+            fine = value == 10**400 and argument in ("layer_bytes", "L")
+        elif function in ("checkpoint_terms", "checkpoint_bytes"):
+            fine = fine or (argument, in_words(value)) == ("L", "1e400")
+        if fine:
+            call(**right | {argument: value})
+            continue
+        with pytest.raises(ValueError, match=rf"\b{argument}\b"):
+            call(**right | {argument: value})
+
+
+def test_every_function_is_spoilt():
+    public = {
+        name
+        for name, value in vars(memory).items()
+        if getattr(value, "__module__", "") == "shardlab.memory"
+        and not name.startswith("_")
+    }
+    assert {*RIGHT} == public - {"Kept"}
+
+
+@pytest.mark.parametrize("in_flight", [5, {0: 2}, b"21", "21", None, ()])
+def test_counts_in_flight_are_a_list(in_flight):
+    with pytest.raises(ValueError, match="^in_flight must be a list"):
+        stage_activation_bytes(8, 4, in_flight)
+
+
+@given(X=st.integers(1, 4), Y=st.integers(1, 4), k=st.integers(1, 3))
+def test_a_block_needs_no_more_than_it_says(X, Y, k):
+    """X divides B and D, Y divides D and F; X Y need not divide D."""
+    sizes = X * k, np.lcm(X, Y).item() * k, Y * k
+    terms = block_terms(*sizes, X, Y)
+    assert block_bytes(*sizes, X, Y) == sum(terms.values())
 
 
 def test_the_module_stands_alone():

@@ -701,7 +701,7 @@ def test_orders_that_wait_for_each_other_are_refused():
         (lambda: dualpipe(3, 8), "p must be even, stages are paired, got 3"),
         (lambda: dualpipe(4, 9), "m must be even, half for each direction, g"),
         (lambda: dualpipe(4, 6), "m must be at least 2p = 8, got 6"),
-        (lambda: dualpipe(4, 8, both=0), "forward&backward must be a finite"),
+        (lambda: dualpipe(4, 8, both=0), "both must be a finite number above"),
         (lambda: two_way_routes(4, 3), "m must be even, half for each directi"),
         (lambda: zero_bubble(2, 2, weight=1), "weight must be less than backw"),
         (lambda: zero_bubble(2, 2, weight=0), "weight must be a finite number"),
@@ -752,6 +752,113 @@ def test_bad_input_is_named(call, sentence):
 def test_a_malformed_event_is_named(event, sentence):
     with pytest.raises(ValueError, match=exactly(sentence, whole=False)):
         check([event], routes(2, 1))
+
+
+# For every function arguments that are right, to be spoilt one by one.
+PLAIN = {"p": 2, "m": 4, "forward": 1, "backward": 2, "hop": 0}
+ORDERS = [[("forward", 0, 0), ("backward", 0, 0)]] * 2
+RIGHT = {
+    "routes": {"p": 2, "m": 4, "v": 2},
+    "two_way_routes": {"p": 2, "m": 4},
+    "play": {
+        **{"orders": ORDERS, "ways": routes(2, 1), "hop": 0},
+        "lasts": {"forward": 1, "backward": 2},
+    },
+    "naive": PLAIN,
+    "gpipe": PLAIN,
+    "one_f_one_b": PLAIN,
+    "interleaved": PLAIN | {"v": 2},
+    "zero_bubble": PLAIN | {"weight": 1},
+    "dualpipe": PLAIN | {"weight": 1, "both": 3},
+    "check": {
+        **{"events": LEGAL, "ways": routes(2, 1), "hop": 0},
+        "lasts": {"forward": 1, "backward": 2},
+    },
+    "lower_bound": {"events": LEGAL, "ways": routes(2, 1), "hop": 0},
+}
+COUNTERS = ("makespan", "busy", "idle", "bubble", "utilisation", "in_flight")
+RIGHT |= {name: {"events": LEGAL} for name in COUNTERS}
+NONSENSE = [
+    *(None, "text", "", b"8", float("nan"), float("inf"), -1, 0, 2.5, True),
+    *(False, 10**400, -(10**400), [], {}, (), [None], [[]], [()], [[None]]),
+    *({1: 2}, [LEGAL[0][:3]], [(0,) * 5], object(), [LEGAL], [1, 2, 3]),
+]
+FINE = {("hop", "0"), ("hop", "2.5"), ("forward", "2.5"), ("backward", "2.5")}
+FINE |= {("both", "2.5"), ("both", "None"), ("weight", "None")}
+# Stages that have nothing to do; that work is missing is for `check` to say.
+FINE |= {("orders", said) for said in ("[]", "()", "[[]]", "[()]")}
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [(f, name) for f, right in RIGHT.items() for name in right],
+)
+def test_every_argument_of_every_function_refuses_nonsense(function, argument):
+    call, right = getattr(pipeline, function), RIGHT[function]
+    call(**right)
+    for value in NONSENSE:
+        huge = isinstance(value, int) and abs(value) > 1e300
+        said = (argument, "huge" if huge else repr(value))
+        if said in FINE and function not in ("check", "lower_bound"):
+            call(**right | {argument: value})
+            continue
+        if value is None and (function, argument) == ("check", "lasts"):
+            continue
+        if value == 0 and argument == "hop":
+            continue
+        with pytest.raises(ValueError, match=rf"\b{argument}\b|events|orders"):
+            call(**right | {argument: value})
+
+
+def test_every_function_is_spoilt():
+    public = {
+        name
+        for name, value in vars(pipeline).items()
+        if inspect.isfunction(value)
+        and value.__module__ == "shardlab.pipeline"
+        and not name.startswith("_")
+    }
+    assert {*RIGHT} == public
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        (10**400, "forward", 0, 0, 1),
+        (0, "forward", 0, 0, 10**400),
+        (0, "forward", 0, 0, float("inf")),
+        (0, "forward", "0", 0, 1),
+        (0, "nothing", 0, 0, 1),
+        (0, "forward", 0, 1, 1),
+        (0, "forward", 0, 0, 1, None),
+        (True, "forward", 0, 0, 1),
+    ],
+)
+@pytest.mark.parametrize("name", COUNTERS)
+def test_what_is_counted_is_events(name, event):
+    with pytest.raises(ValueError, match=r"^events\[1\]"):
+        getattr(pipeline, name)([LEGAL[0], event])
+
+
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ([[(0, 0)]], r"ways\[0\] must be a tuple of places"),
+        ([((0, 0),), ([0, 0],)], r"ways\[1\] must be a tuple of places"),
+        ([((0, -1),)], r"ways\[0\], a chunk, must be"),
+        ([(("0", 0),)], r"ways\[0\], a stage, must be"),
+        ([((0, 0), (0, 0))], r"ways\[0\] must pass each place once"),
+    ],
+)
+def test_ways_are_checked(ways, said):
+    for call in (pipeline.check, pipeline.lower_bound):
+        with pytest.raises(ValueError, match="^" + said):
+            call(LEGAL, ways)
+
+
+def test_a_schedule_too_large_to_list_is_refused():
+    with pytest.raises(ValueError, match="p m must be at most 1,000,000"):
+        gpipe(10_000, 10_000)
 
 
 def test_the_module_stands_alone():
