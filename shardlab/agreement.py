@@ -21,17 +21,24 @@ from shardlab.count.records import columns, number
 from shardlab.strategies import (
     block,
     dp,
+    expert,
     fsdp,
     fsdp_tp,
+    gather_attention,
+    gpipe,
+    layer,
     megatron,
     none,
+    ring_attention,
+    sequence,
     tp,
+    ulysses,
     zero1,
     zero2,
 )
 
 PARTS = ("forward", "backward", "update")
-STRATEGIES = {
+BLOCKS = {
     "none": (none, {}),
     "dp": (dp, {}),
     "zero1": (zero1, {}),
@@ -45,6 +52,16 @@ STRATEGIES = {
     "fsdp_tp, weights kept": (fsdp_tp, {"keep_weights": True}),
     "fsdp_tp, In gathered again": (fsdp_tp, {"keep_In": False}),
 }
+LAYERS = {
+    "sequence": (sequence, {}),
+    "sequence, In gathered again": (sequence, {"keep_In": False}),
+    "context, ring": (ring_attention, {}),
+    "context, gather": (gather_attention, {}),
+    "context, ulysses": (ulysses, {}),
+    "expert": (expert, {}),
+    "gpipe": (gpipe, {}),
+}
+STRATEGIES = BLOCKS | LAYERS
 
 
 @dataclass(frozen=True)
@@ -53,9 +70,9 @@ class Row:
 
     strategy  its name, and what its backward pass has kept
     part      forward, backward or update
-    axis      X or Y
-    formula   volume in bytes by `cost`
-    counted   volume in bytes by `count`
+    axis      X, Y or Z
+    formula   volume in bytes by `cost`; of a pipeline, over one boundary
+    counted   the same in bytes by `count`
     sent      bytes that leave each device round a ring, by `count`
     source    chapter 9
     """
@@ -80,7 +97,7 @@ def formulas(B, D, F, X, Y):
 
     B, D, F  tokens, width and hidden width of the layer, in elements of bf16
     X, Y     chips of the data axis and of the TP axis
-    returns  dict from the names of STRATEGIES, in bytes
+    returns  dict from the names of BLOCKS, in bytes
     source   scaling-book part 5, summary table
     """
     return {
@@ -101,7 +118,7 @@ def mixed_formulas(B, D, F, X, Y):
     """The same for FSDP and tensor parallelism together.
 
     B, D, F, X, Y  as in `formulas`
-    returns        dict from the names of STRATEGIES, in bytes
+    returns        dict from the names of BLOCKS, in bytes
     source         scaling-book part 5, mixed FSDP and tensor parallelism
     """
     sizes = B, D, F, X, Y
@@ -114,16 +131,137 @@ def mixed_formulas(B, D, F, X, Y):
     }
 
 
-def counts(name, B, D, F, X, Y):
+def layer_sizes(B, D, F, X, Y, Z=None, H=None, G=None, E=None, k=1, m=None):
+    """Sizes of the strategies of LAYERS, with what was not said filled in.
+
+    B, D, F, X, Y  as in `formulas`
+    Z        chips that cut tokens, or experts, or stages; as many as Y
+    H, G     query heads, and heads of keys, of D / H elements; Z and Z
+    E, k     experts, and how many each token visits; Z and one
+    m        microbatches; Z
+    returns  dict of all of them, each a whole number
+    raises   ValueError that names what is wrong or does not divide
+    source   chapters 11 to 14
+    """
+    Z = Y if Z is None else Z
+    G = Z if G is None else G
+    sizes = {"B": B, "D": D, "F": F, "X": X, "Y": Y, "Z": Z, "G": G, "k": k}
+    others = {"H": (H, G), "E": (E, Z), "m": (m, Z)}
+    sizes |= {name: b if a is None else a for name, (a, b) in others.items()}
+    for name, size in sizes.items():
+        whole(name, size, least=2 if name in "XYZ" else 1)
+    check_heads_experts_and_microbatches(**sizes)
+    return sizes
+
+
+def check_heads_experts_and_microbatches(B, D, H, G, Z, E, k, m, **_):
+    """Refuse sizes of a layer that its parts do not divide."""
+    for name, size, by, parts in (
+        ("D", D, "H", H),
+        ("H", H, "G", G),
+        ("G", G, "Z", Z),  # so that Ulysses can cut heads
+        ("k B", k * B, "Z E", Z * E),  # so that experts can be equally busy
+        ("B", B, "m", m),
+    ):
+        if size % parts:
+            said = f"{name} = {size} must be divisible by {by} = {parts}"
+            raise ValueError(said)
+    if k > E:
+        raise ValueError(f"k must be at most E = {E}, got {k}")
+
+
+def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
+    """Volume of each of LAYERS by formula: forward, backward, update.
+
+    A ring that is written hop by hop counts what it sends, (Z-1)/Z of what
+    texts charge for it. Gradients of a gain and of a router that all chips
+    hold are AllReduced, as in data parallelism.
+
+    B ... k  as in `layer_sizes`
+    returns  dict from the names of LAYERS to Steps, in bytes
+    source   chapters 11 to 14
+    """
+    kv = D // H * G
+    gain, router = (cost.volume("all_reduce", 2 * n) for n in (D, D * E))
+    share = cost.gather_share(Z, directions=1)
+    there_and_back = cost.context_volume(B, D, kv, "ring")
+    visits = cost.expert_volume(B, D, k)
+    return {
+        "sequence": summed(cost.tp_volume(B, D), gain),
+        "sequence, In gathered again": summed(
+            cost.tp_volume(B, D, regather=True), gain
+        ),
+        "context, ring": [share * part for part in there_and_back],
+        "context, gather": cost.context_volume(B, D, kv, "gather"),
+        "context, ulysses": cost.context_volume(B, D, kv, "ulysses"),
+        "expert": summed(visits, router),
+        "gpipe": cost.pipeline_volume(B, D),
+    }
+
+
+def summed(step, gradient):
+    """A Step of bytes with an AllReduce of a small gradient in its backward."""
+    return step._replace(backward=step.backward + gradient)
+
+
+def shapes(name, B, D, F, Z, H, G, E, m, **_):
+    """Shapes of the arguments of one of LAYERS; Target has that of the first.
+
+    name     a key of LAYERS
+    B ... m  as in `layer_sizes`
+    returns  dict from argument to tuple
+    source   chapters 11 to 14
+    """
+    if name.startswith("context"):
+        d = D // H
+        return {"Q": (B, G, H // G, d), "K": (B, G, d), "V": (B, G, d)}
+    many = {"expert": (E,), "gpipe": (Z,)}.get(name, ())
+    weights = {"W_in": (*many, D, F), "W_out": (*many, F, D)}
+    first = {
+        "expert": {"In": (B, D), "W_router": (D, E)},
+        "gpipe": {"In": (Z, m, B // m, D)},
+    }
+    return first.get(name, {"In": (B, D), "gain": (D,)}) | weights
+
+
+def layer_counts(name, X, Y, Z, **sizes):
+    """Records of each part of a training step of one of LAYERS.
+
+    name     a key of LAYERS
+    X, Y, Z, sizes  as `layer_sizes` returns them
+    returns  three tuples of records: forward, backward, update
+    raises   ValueError that names what does not divide
+    source   chapters 11 to 14
+    """
+    strategy, options = LAYERS[name]
+    if name == "expert":
+        slots = sizes["k"] * sizes["B"] // (Z * sizes["E"])
+        options = {"C": slots, "k": sizes["k"]}
+    named = {"X": X, "Y": Y} if strategy is sequence else {"X": X, "Z": Z}
+    mesh = AbstractMesh(
+        tuple(named.values()), tuple(named), (AxisType.Auto,) * 2
+    )
+    args = layer.shapes(strategy, mesh, **shapes(name, Z=Z, **sizes))
+    forward = layer.forward(strategy, mesh, **options)
+    forward = count.collectives(forward, *args)
+    both = layer.gradients(strategy, mesh, **options)
+    both = count.collectives(both, args[0], *args)
+    return forward, both[len(forward) :], both[:0]
+
+
+def counts(name, B, D, F, X, Y, **others):
     """Records of each part of a training step, counted from its program.
 
     name     a key of STRATEGIES
     B, D, F, X, Y  as in `formulas`; the axes must divide the sizes
-    returns  three lists of records: forward, backward, update
+    others   as in `layer_sizes`, for the strategies of LAYERS
+    returns  three tuples of records: forward, backward, update
     raises   ValueError that names what does not divide
     source   chapter 9
     """
-    strategy, options = STRATEGIES[name]
+    if name in LAYERS:
+        return layer_counts(name, **layer_sizes(B, D, F, X, Y, **others))
+    strategy, options = BLOCKS[name]
     mesh = AbstractMesh((X, Y), ("X", "Y"), (AxisType.Auto,) * 2)
     args = block.arguments(strategy, mesh, B, D, F)
     states = block.states(strategy, mesh, D, F)
@@ -137,34 +275,61 @@ def counts(name, B, D, F, X, Y):
     return forward, both[len(forward) :], update  # `both` begins with forward
 
 
-def rows(B, D, F, X, Y):
+def rows(B, D, F, X, Y, **others):
     """Every strategy, part and axis in which anything should or does move.
 
     B, D, F  tokens, width and hidden width of the layer, in elements of bf16
     X, Y     chips of the data axis and of the TP axis, two or more of each
+    others   as in `layer_sizes`
     returns  list of Row
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, summary table
     """
-    X, Y = whole("X", X, least=2), whole("Y", Y, least=2)
+    sizes = layer_sizes(B, D, F, X, Y, **others)
+    return block_rows(B, D, F, X, Y) + layer_rows(sizes)
+
+
+def block_rows(B, D, F, X, Y):
+    """The rows of BLOCKS, as in `rows`."""
     predicted = formulas(B, D, F, X, Y)
     return [
         row
-        for name in STRATEGIES
+        for name in BLOCKS
         for row in compared(name, predicted[name], counts(name, B, D, F, X, Y))
     ]
+
+
+def layer_rows(sizes):
+    """The rows of LAYERS, for sizes as `layer_sizes` returns them."""
+    found = []
+    for name, step in layer_formulas(**sizes).items():
+        axis = "Y" if name.startswith("sequence") else "Z"
+        found += compared(name, {axis: step}, layer_counts(name, **sizes))
+    return found
 
 
 def compared(name, predicted, counted):
     """The rows of one strategy, without those in which nothing moves."""
     found = []
-    for axis in ("X", "Y"):
+    for axis in ("X", "Z") if "Z" in predicted else ("X", "Y"):
         formula = predicted.get(axis, (0, 0, 0))
         for part, V, moved in zip(PARTS, formula, counted, strict=True):
             volume, sent = count.volume(moved, axis), count.sent(moved, axis)
+            if name == "gpipe" and volume:
+                volume = sent = crossing(moved)
             found.append(Row(name, part, axis, number(V), volume, sent))
     moving = [row for row in found if row.formula or row.counted]
     return moving or [Row(name, "all", "-", 0, 0, 0)]
+
+
+def crossing(moved):
+    """Bytes over the busiest boundary of two stages, both ways together."""
+    last = max(stage for c in moved for pair in c.pairs for stage in pair)
+    return max(
+        count.between(moved, stage, stage + 1, "Z")
+        + count.between(moved, stage + 1, stage, "Z")
+        for stage in range(last)
+    )
 
 
 def table(rows):
@@ -191,6 +356,12 @@ SIZES = {
     "F": (28_672, "hidden width of the layer"),
     "X": (512, "chips of the data axis"),
     "Y": (8, "chips of the tensor-parallel axis"),
+    "Z": (8, "chips that cut tokens of a sequence, or experts, or stages"),
+    "H": (64, "query heads"),
+    "G": (8, "heads of keys and of values"),
+    "E": (64, "experts"),
+    "k": (2, "experts that each token visits"),
+    "m": (32, "microbatches"),
 }
 
 
@@ -209,7 +380,7 @@ def main(arguments=None):
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     said = ", ".join(f"{name} = {value:,}" for name, value in sizes.items())
-    print(f"One layer of two matmuls in bf16, {said}\n")
+    print(f"One layer in bf16, {said}\n")
     print(table(found))
 
 

@@ -11,14 +11,17 @@ are
 
 through jit, scan (times its length), cond (if its branches agree), checkpoint,
 custom derivatives and nested calls. Whatever else may move a byte is refused
-by name: collectives under while, branches that differ, kernels, arrays on Auto
-axes outside shard_map, changes of type that take several steps.
+by name: collectives under while, branches that differ, kernels, changes of type
+that take several steps, and, on Auto axes outside shard_map, every operation
+for which pieces would have to move or to be added: where and how, only the
+compiler decides.
 """
 
 from shardlab.count.holding import held
 from shardlab.count.ledger import collectives
 from shardlab.count.records import (
     Collective,
+    between,
     sent,
     table,
     volume,
@@ -27,6 +30,7 @@ from shardlab.count.records import (
 
 __all__ = [
     "Collective",
+    "between",
     "collectives",
     "held",
     "sent",

@@ -1,7 +1,7 @@
 """Where the pieces of an array lie, and what it takes to lay them otherwise."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
@@ -76,7 +76,9 @@ def from_sharding(sharding, ndim, where):
     """The layout of a sharding, or None if all of it is on one device."""
     if hasattr(sharding, "spec"):
         return from_spec(sharding.spec, sharding.mesh, ndim)
-    if sharding is None or len(sharding.device_set) == 1:
+    if sharding is None or isinstance(sharding, jax.Device):
+        return None
+    if len(getattr(sharding, "device_set", ())) == 1:
         return None
     return refuse(where, f"a {type(sharding).__name__} names no mesh axes")
 
@@ -102,8 +104,13 @@ def itemsize(dtype):
 
 def local_bytes(aval, layout):
     """Bytes that one device holds of an array laid out so."""
-    cut = 1 if layout is None else math.prod(a.size for a in layout.axes)
-    return total_bytes(aval) // cut
+    if layout is None:
+        return total_bytes(aval)
+    for size, axes in zip(aval.shape, layout.dims, strict=False):
+        if size % math.prod(a.size for a in axes):
+            what = f"array of shape {aval.shape}"
+            refuse(what, f"laid out as {text(layout)}, its pieces are uneven")
+    return total_bytes(aval) // math.prod(a.size for a in layout.axes)
 
 
 def moves(name, aval, before, after):
@@ -215,8 +222,3 @@ def joined(outer, inner):
     return Layout(
         tuple(a + b for a, b in dims), outer.unreduced | inner.unreduced
     )
-
-
-def settled(layout):
-    """The same cuts with nothing left to sum."""
-    return replace(layout, unreduced=frozenset())

@@ -3,8 +3,10 @@
 import jax
 from jax.interpreters.partial_eval import dce_jaxpr
 
+from shardlab.arguments import one_of
 from shardlab.count.layouts import from_array
-from shardlab.count.walk import walk
+from shardlab.count.records import Moved
+from shardlab.count.walk import bodies, walk
 
 
 def collectives(f, *args, live=False):
@@ -15,18 +17,32 @@ def collectives(f, *args, live=False):
              f as it is. A shape without a sharding lies where f wants it
     live     False counts all that is written; True only what a result needs
     returns  tuple of Collective; a group of one device moves nothing and is
-             not listed
-    raises   ValueError that names what cannot be counted, and says why
+             not listed. Its parts and sums know which axes the mesh has
+    raises   ValueError that names f or live, or what cannot be counted, and
+             says why
     source   scaling-book part 3; chapter 2
     """
     if not callable(f):
         raise ValueError(f"f must be a function of arrays, got {f!r}")
+    one_of("live", live, (False, True))
     closed, arrays = traced(f, args)
     layouts = [from_array(x, f"argument {i}") for i, x in enumerate(arrays)]
     if live:
         closed = without_dead_code(closed)
     moved, _, _ = walk(closed, layouts, {})
-    return tuple(moved)
+    return Moved(moved, axes_in(closed.jaxpr))
+
+
+def axes_in(jaxpr):
+    """The names of the axes of every mesh that the types in a jaxpr name."""
+    made = [v for eqn in jaxpr.eqns for v in eqn.outvars]
+    meshes = [
+        getattr(getattr(v.aval, "sharding", None), "mesh", None)
+        for v in [*jaxpr.invars, *made]
+    ]
+    names = {n for mesh in meshes for n in getattr(mesh, "axis_names", ())}
+    inner = [body for eqn in jaxpr.eqns for body in bodies(eqn)]
+    return names.union(*map(axes_in, inner))
 
 
 def traced(f, args):

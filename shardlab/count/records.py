@@ -1,11 +1,16 @@
 """What a count is made of: one record a collective, and sums of records."""
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from shardlab.arguments import whole
+
 # V is the whole array of one group of N devices: after a gather, before a
-# scatter or a sum. A permute's or a broadcast's V is its message.
+# scatter or a sum. A permute's or a broadcast's V is its message. A Reduce to
+# one device is not here: JAX has none, and what is written as psum is counted
+# as the AllReduce that it is.
 VOLUME = {
     "all_gather": Fraction(1),
     "reduce_scatter": Fraction(1),
@@ -30,9 +35,12 @@ class Collective:
     sent    bytes that leave one device in one execution: (N-1)/N of V round
             a ring for all_gather and reduce_scatter, twice that for
             all_reduce, (N-1)/N of the device's own block for all_to_all, the
-            message for permute and broadcast. How many links a byte crosses
-            is another question
+            message for permute and broadcast. What a device passes on for
+            others, and how many links a byte crosses, is not in it: that is
+            `carried`, a question of the wires
     times   how often it is executed
+    pairs   of a permute, who sends to whom: positions along the axes, as
+            (source, destination); None where the program does not say
     source  scaling-book part 3, "all-gather" to "all-to-all"; chapter 3
     """
 
@@ -41,9 +49,31 @@ class Collective:
     volume: int | float
     sent: int | float
     times: int = 1
+    pairs: tuple | None = field(default=None, compare=False, repr=False)
 
 
-def record(kind, axes, V, N):
+class Moved(tuple):
+    """Records in program order; `axes` names the mesh axes of the program.
+
+    A tuple, but that a part of it and the sum of two know their axes as well:
+    an axis over which nothing moves is then told from one that is not there.
+    """
+
+    def __new__(cls, records=(), axes=()):
+        moved = super().__new__(cls, records)
+        moved.axes = frozenset(axes).union(*(c.axes for c in moved))
+        return moved
+
+    def __getitem__(self, place):
+        got = super().__getitem__(place)
+        return Moved(got, self.axes) if isinstance(place, slice) else got
+
+    def __add__(self, other):
+        axes = self.axes | getattr(other, "axes", frozenset())
+        return Moved(super().__add__(tuple(other)), axes)
+
+
+def record(kind, axes, V, N, pairs=None):
     """The record of one collective on an array of V bytes in a group of N."""
     ring = Fraction(N - 1, N)
     sent = {
@@ -55,7 +85,8 @@ def record(kind, axes, V, N):
         "broadcast": Fraction(V),
     }[kind]
     volume = VOLUME[kind] * V
-    return Collective(kind, tuple(axes), number(volume), number(sent))
+    volume, sent = number(volume), number(sent)
+    return Collective(kind, tuple(axes), volume, sent, pairs=pairs)
 
 
 def number(fraction):
@@ -75,12 +106,37 @@ def total(moved, field):
     return number(sum(Fraction(getattr(c, field)) * c.times for c in moved))
 
 
+def checked(moved):
+    """An argument `moved` as records, if it is made of nothing else."""
+    records = tuple(moved) if several(moved) else (moved,)
+    if not several(moved) or not all(
+        isinstance(c, Collective) for c in records
+    ):
+        raise ValueError(
+            f"moved must be what `collectives` returns, got {moved!r}"
+        )
+    return Moved(records, getattr(moved, "axes", ()))
+
+
+def several(value):
+    """Whether a value is a row of others, and neither text nor a dict."""
+    text = isinstance(value, str | bytes | Mapping)
+    return isinstance(value, Iterable) and not text
+
+
 def chosen(moved, axes):
     """The records over just these axes: a name, several, or None for all."""
     if axes is None:
-        return list(moved)
-    names = {axes} if isinstance(axes, str) else set(axes)
-    return [c for c in moved if set(c.axes) == names]
+        return checked(moved)
+    moved = checked(moved)
+    names = tuple(axes) if several(axes) else (axes,)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"axes must be names of mesh axes, got {axes!r}")
+    # A bare empty list cannot know: nothing moved, over whichever axis.
+    if moved.axes and not moved.axes.issuperset(names):
+        known = ", ".join(sorted(moved.axes))
+        raise ValueError(f"axes must be among {known}; got {axes!r}")
+    return [c for c in moved if set(c.axes) == set(names)]
 
 
 def volume(moved, axes=None):
@@ -90,6 +146,8 @@ def volume(moved, axes=None):
     axes     count only what moves over exactly these mesh axes: a name, or
              several; None counts everything
     returns  bytes, a whole number wherever the sum is whole
+    raises   ValueError that names moved or axes: what is no record, and an
+             axis that the mesh does not have
     source   scaling-book part 3, table of costs; chapter 3
     """
     return total(chosen(moved, axes), "volume")
@@ -99,15 +157,37 @@ def sent(moved, axes=None):
     """Bytes that leave each device: ring algorithms, with their (N-1)/N.
 
     Of an AllToAll only a device's own data count, (N-1)/N of its block; what it
-    passes on for others depends on the wires, and `ring` counts that.
+    passes on for others depends on the wires: that is `carried`, and `ring`
+    counts it. A permute counts its message, though only some may send one.
 
     moved    what `collectives` returns
     axes     count only what moves over exactly these mesh axes: a name, or
              several; None counts everything
     returns  bytes, a whole number wherever the sum is whole
+    raises   ValueError that names moved or axes, as `volume`
     source   chapter 3
     """
     return total(chosen(moved, axes), "sent")
+
+
+def between(moved, source, destination, axes):
+    """Bytes that one device hands straight to another, in permutes.
+
+    moved        what `collectives` returns
+    source, destination  positions along the axes, from 0
+    axes         mesh axes of the permutes: a name, or several
+    returns      bytes; what other collectives move is not in it
+    raises       ValueError that names moved, source, destination or axes, or
+                 a permute that does not say who sends to whom
+    source       chapter 11
+    """
+    pair = whole("source", source, 0), whole("destination", destination, 0)
+    if axes is None:
+        raise ValueError("axes must be names of mesh axes, got None")
+    permutes = [c for c in chosen(moved, axes) if c.kind == "permute"]
+    if any(c.pairs is None for c in permutes):
+        raise ValueError("moved has a permute that does not say who sends")
+    return total([c for c in permutes if pair in c.pairs], "volume")
 
 
 def volumes(moved):
@@ -116,10 +196,11 @@ def volumes(moved):
     moved    what `collectives` returns
     returns  dict from (kind, *axes) to bytes, in order of first appearance,
              such as {("all_gather", "X"): 1024}
+    raises   ValueError that names moved, where it holds what is no record
     source   chapter 3
     """
     groups = defaultdict(list)
-    for c in moved:
+    for c in checked(moved):
         groups[(c.kind, *c.axes)].append(c)
     return {key: volume(group) for key, group in groups.items()}
 
@@ -129,9 +210,10 @@ def table(moved):
 
     moved    what `collectives` returns
     returns  str; volume and sent are in bytes, for all executions together
+    raises   ValueError that names moved, where it holds what is no record
     source   chapter 3
     """
-    groups = defaultdict(list)
+    moved, groups = checked(moved), defaultdict(list)
     for c in moved:
         groups[(c.kind, ", ".join(c.axes))].append(c)
     rows = [("collective", "axes", "times", "volume [B]", "sent [B]")]

@@ -6,6 +6,7 @@ argument given as a bare shape: it lies wherever its first reader wants it.
 """
 
 from collections import Counter
+from dataclasses import replace
 from math import prod
 
 from shardlab.count.layouts import (
@@ -19,12 +20,11 @@ from shardlab.count.layouts import (
     moves,
     refuse,
     replicated,
-    settled,
     text,
     without,
 )
 from shardlab.count.records import record, repeated
-from shardlab.count.rules import REDUCTIONS, falls_out
+from shardlab.count.rules import falls_out
 
 COLLECTIVES = {
     "all_gather": "all_gather",
@@ -55,8 +55,11 @@ CALLS = {
     "remat2": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
+    "custom_vmap_call": "call",
 }
 SUMS = ("all_reduce", "reduce_scatter")
+# A place that leaves an array on the devices where it is.
+SAY_NOTHING = ("NoneType", "TransferToMemoryKind", "UnspecifiedValue")
 # What these run is not in the jaxpr, and may talk to other devices.
 OPAQUE = (
     "custom_partitioning",
@@ -117,19 +120,22 @@ def collective(eqn, env, sizes):
     axes = (axes,) if isinstance(axes, str) else axes
     # vmap with an axis_name leaves positions here: sums within a device.
     axes = [a for a in axes if isinstance(a, str)]
-    before = look(eqn.invars[0], env)
-    results = [carried(before, v.aval, name) for v in eqn.outvars]
+    if len(axes) != len(set(axes)):
+        refuse(name, f"it names an axis twice: {', '.join(axes)}")
     N = prod(sizes[a] for a in axes)
-    if N == 1:
-        return [], results
-    V = group_bytes(eqn, before, N)
-    return [record(COLLECTIVES[name], axes, V, N)], results
+    moved, results = [], []
+    for operand, result in zip(eqn.invars, eqn.outvars, strict=True):
+        before = look(operand, env)
+        V = group_bytes(eqn, operand.aval, result.aval, before, N)
+        pairs = params.get("perm") and tuple(map(tuple, params["perm"]))
+        moved += [record(COLLECTIVES[name], axes, V, N, pairs)] * (N > 1)
+        results.append(carried(before, result.aval, name))
+    return moved, results
 
 
-def group_bytes(eqn, layout, N):
+def group_bytes(eqn, operand, result, layout, N):
     """V of a collective: the whole array of a group, or its message."""
     kind = COLLECTIVES[eqn.primitive.name]
-    operand, result = eqn.invars[0].aval, eqn.outvars[0].aval
     if kind in ("all_gather", "all_to_all"):
         return local_bytes(operand, layout) * N
     if kind == "permute" and all(s == d for s, d in eqn.params["perm"]):
@@ -177,14 +183,15 @@ def stated(shardings, atoms, layouts, where):
     """Layouts as jit's shardings state them, or a refusal where they differ."""
     merged = []
     for sharding, atom, layout in zip(shardings, atoms, layouts, strict=True):
-        if type(sharding).__name__ == "UnspecifiedValue":
+        if type(sharding).__name__ in SAY_NOTHING:
             merged.append(layout)
             continue
         asked = from_sharding(sharding, atom.aval.ndim, where)
-        if None not in (asked, layout) and asked != layout:
-            why = f"the array lies as {text(layout)} and not {text(asked)}"
+        wanted = asked or replicated(atom.aval)
+        if layout and wanted != layout:
+            why = f"the array lies as {text(layout)} and not {text(wanted)}"
             refuse(where, f"{why}, so the compiler moves it; use reshard")
-        merged.append(layout if asked is None else asked)
+        merged.append(asked or layout)
     return merged
 
 
@@ -260,8 +267,12 @@ def cond(eqn, env, sizes):
             f"({said}); count each branch on its own",
         )
     moved, results, wanted = walked[0]
-    for _, other, _ in walked[1:]:
+    for other_moved, other, _ in walked[1:]:
         results = agreed("cond", results, other)
+        if Counter(c.pairs for c in moved) != Counter(
+            c.pairs for c in other_moved
+        ):
+            moved = [replace(c, pairs=None) for c in moved]
     bind(eqn.invars[1:], wanted, env)
     return moved, results
 
@@ -347,6 +358,13 @@ def constraint(eqn, env, sizes):
     return [], layouts
 
 
+def device_put(eqn, env, sizes):
+    """An array put somewhere: where it lies from then on."""
+    there = [look(v, env) for v in eqn.invars]
+    asked = eqn.params["devices"]
+    return [], stated(asked, eqn.invars, there, "device_put")
+
+
 def ordinary(eqn, env, sizes):
     """Any other operation: silent where nothing is cut, else by its rule."""
     check_closed(eqn, sizes)
@@ -372,9 +390,10 @@ def settle(eqn, local, typed):
     name = eqn.primitive.name
     moved, results = [], []
     for var, before, after in zip(eqn.outvars, local, typed, strict=True):
-        if after is None and before.unreduced and name not in REDUCTIONS:
-            refuse(name, "how its partial sums are added is not in its type")
-        after = settled(before) if after is None else after
+        if after is None and before.unreduced:
+            why = "its partial sums lie on Auto axes, and the compiler decides"
+            refuse(name, f"{why} how to add them; use psum in shard_map")
+        after = before if after is None else after
         if after.unreduced - before.unreduced:
             refuse(name, "its type holds partial sums that it does not make")
         steps = moves(name, var.aval, before, after)
@@ -404,8 +423,9 @@ def names_an_axis(eqn, sizes):
     """Whether an effect or a parameter of an equation is a mesh axis."""
     if any(type(e).__name__ == "NamedAxisEffect" for e in eqn.effects):
         return True
+    many = (tuple, list, set, frozenset)
     params = eqn.params.values()
-    items = [x for p in params for x in (p if isinstance(p, tuple) else (p,))]
+    items = [x for p in params for x in (p if isinstance(p, many) else (p,))]
     return any(isinstance(x, str) and x in sizes for x in items)
 
 
@@ -429,4 +449,5 @@ RULES = {
     "shard_map": shard_map,
     "reshard": reshard,
     "sharding_constraint": constraint,
+    "device_put": device_put,
 }

@@ -4,4 +4,9 @@ none, dp, zero1, zero2, fsdp, tp, megatron and fsdp_tp hold the two-matmul
 block In[B, D] W_in[D, F] W_out[F, D] as it runs on one device: `forward`,
 `backward`, `update` and a LAYOUT. `block` puts any of them on a mesh, `typed`
 says four of them in explicit types, and `adam` is the optimiser of all.
+
+Other layers have a `forward`, a `backward` and a LAYOUT of their own, and
+`layer` puts any of them on a mesh: ring_attention, gather_attention and ulysses
+cut the tokens of one sequence (`attention` is the same on one chip), expert
+cuts experts, sequence the norm around a TP block, and gpipe cuts in stages.
 """

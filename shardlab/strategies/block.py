@@ -157,7 +157,7 @@ def states(strategy, mesh, D, F):
 def placed(name, shape, dtype, mesh, spec):
     """The shape of an array with its sharding, if its mesh axes divide it."""
     sizes = dict(mesh.shape)
-    for size, axes in zip(shape, spec, strict=True):
+    for size, axes in zip(shape, spec, strict=False):
         for axis in (axes,) if isinstance(axes, str) else axes or ():
             if axis not in sizes:
                 raise ValueError(f"mesh must have an axis {axis}, got {sizes}")

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from jax import P, lax
 from jax._src.core import NamedAxisEffect  # not public, and JAX marks by it
+from jax.ad_checkpoint import checkpoint_name
 from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
@@ -975,7 +976,7 @@ def test_a_choice_lies_as_the_branch_that_is_cut(swapped):
 TURNING = {
     "scan": lambda x: lax.scan(lambda c, _: (c.T, None), x, length=2),
     "while": lambda x: lax.while_loop(lambda c: c[0, 0] < 9, jnp.transpose, x),
-    "cond": lambda x: lax.cond(x.sum() > 0, jnp.transpose, jnp.tanh, x),
+    "cond": lambda x: lax.cond(True, jnp.transpose, jnp.tanh, x),
 }
 
 
@@ -1021,13 +1022,55 @@ def test_a_value_is_followed_through(name):
     }
 
 
-def test_a_mean_over_what_a_shard_map_returns_is_an_all_reduce():
-    def f(x):
-        return piecewise(P("X"))(x).astype("float32").mean()
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(lambda x: x.sum(0), id="over rows"),
+        pytest.param(lambda x: x.sum(), id="over all"),
+        pytest.param(lambda x: x.astype("float32").mean(), id="mean"),
+        pytest.param(lambda x: x.max(0), id="maximum"),
+        pytest.param(jax.jit(lambda x: x.sum(0)), id="in jit"),
+        pytest.param(
+            lambda x: lax.scan(lambda c, r: (c + r.sum(), None), 0.0, x.T)[0],
+            id="in a scan",
+        ),
+    ],
+)
+def test_a_sum_over_pieces_on_auto_axes_is_left_to_the_compiler(f):
+    # An AllReduce, a ReduceScatter or a gather and a sum: XLA decides.
+    for before in (lambda x: x, piecewise(P("X"))):
+        said = silent(lambda x, before=before: f(before(x)), lying("X"))
+        assert "`reduce_" in said
+        assert "compiler decides" in said
 
-    assert count.volumes(count.collectives(f, bf16(16, 8))) == {
-        ("all_reduce", "X"): 8
-    }
+
+def test_a_sum_along_what_is_whole_needs_nobody():
+    assert count.collectives(lambda x: x.sum(1), lying("X")) == ()
+    assert count.collectives(lambda x: x.sum(0), bf16(16, 8)) == ()
+
+
+def test_an_array_that_is_put_somewhere_lies_there():
+    mesh = jax.make_mesh((8,), ("X",), axis_types=(AUTO,))
+    rows = NamedSharding(mesh, P("X"))
+    wanted = jax.shard_map(jnp.tanh, mesh=mesh, in_specs=P(), out_specs=P())
+
+    def put(x):
+        return jax.device_put(2 * x, rows)
+
+    gathered = count.collectives(lambda x: wanted(put(x)), np.ones((16, 8)))
+    assert count.volumes(gathered) == {("all_gather", "X"): 512}
+    assert "`reduce_sum`" in silent(lambda x: put(x).sum(0), np.ones((16, 8)))
+    x = jax.device_put(np.ones((16, 8)), rows)
+    assert count.collectives(put, x) == ()
+    assert count.collectives(jax.device_put, x) == ()
+    for other in NamedSharding(mesh, P()), jax.devices()[0]:
+        where = partial(jax.device_put, device=other)
+        assert "`device_put`: the array lies" in silent(where, x)
+
+
+def test_pieces_that_are_uneven_are_refused():
+    said = silent(piecewise(P()), lying("X", shape=(6, 4)))
+    assert "shape (6, 4)`: laid out as [X, -], its pieces are uneven" in said
 
 
 HIDDEN = {
@@ -1136,7 +1179,6 @@ def test_sums_by_axis_and_by_kind():
     assert count.volume(moved) == 3 * 64 + 128 + 64
     assert count.volume(moved, "X") == count.volume(moved, ("X",)) == 320
     assert count.volume(moved, "Y") == 64
-    assert count.volume(moved, "Z") == 0
     assert count.sent(moved) == 3 * 48 + 96 + 64
     assert count.sent(moved, axes="X") == 3 * 48 + 96
 
@@ -1278,13 +1320,16 @@ def test_a_cut_that_wanders_through_the_carry_is_followed():
     def wander(a, b, c):
         def turn(carry, _):
             a, b, c = carry
-            return (b, c, a), b.sum()
+            whole = jax.shard_map(
+                jnp.tanh, mesh=AU, in_specs=P(), out_specs=P()
+            )
+            return (b, c, a), whole(b)
 
         return lax.scan(turn, (a, b, c), None, length=6)
 
     laid = ((8,), P("X")), ((8,), P()), ((8,), P())
     (record,) = count.collectives(wander, *auto_shapes(*laid))
-    assert (record.kind, record.times) == ("all_reduce", 6)
+    assert (record.kind, record.volume, record.times) == ("all_gather", 32, 6)
 
 
 def test_a_call_back_to_the_host_is_refused():
@@ -1297,3 +1342,400 @@ def test_a_call_back_to_the_host_is_refused():
 
     x = jax.ShapeDtypeStruct((8,), jnp.float32)
     assert "`pure_callback`" in silent(f, x)
+
+
+# --- everything else that JAX can do to a collective --------------------------
+
+
+def two_passes(f, **checkpoint):
+    """Both passes of f on each device, with what a policy saves."""
+    f = jax.checkpoint(f, **checkpoint) if checkpoint else f
+
+    def passes(x):
+        Out, back = jax.vjp(f, x)
+        return back(Out)
+
+    return passes
+
+
+def named_gather(x):
+    return jnp.sin(checkpoint_name(gather(x), "whole"))
+
+
+SAVE = jax.checkpoint_policies
+AG_TWICE = {"all_gather": 512, "reduce_scatter": 256}
+AG_ONCE = {"all_gather": 256, "reduce_scatter": 256}
+
+
+@jax.custom_batching.custom_vmap
+def batched_by_hand(x):
+    return lax.psum(x, "X")
+
+
+batched_by_hand.def_vmap(lambda n, cut, x: (lax.psum(2 * x, "X"), cut[0]))
+
+
+def prefix_sums(x):
+    """An associative scan whose operation talks: 7 rows in all, of 16 bytes."""
+    return lax.associative_scan(lambda a, b: a + lax.psum(b, "X"), x)
+
+
+def sum_of(kind):
+    return lambda x: lax.psum(x.astype(kind), "X")
+
+
+# On a 4x2 mesh a device has bf16[4, 8] of x, 64 bytes.
+ATTACKS = {
+    "vmap along rows": (
+        jax.vmap(lambda r: lax.psum(r, "X")),
+        {"all_reduce": 128},
+    ),
+    "vmap of a constant": (
+        lambda x: jax.vmap(lambda i: lax.psum(x, "X") * i)(jnp.arange(5)),
+        {"all_reduce": 128},
+    ),
+    "vmap of a mesh axis's name": (
+        jax.vmap(lambda r: lax.psum(r, ("i", "X")), axis_name="i"),
+        {"all_reduce": 32},
+    ),
+    "vmap of all_to_all": (
+        jax.vmap(lambda c: lax.all_to_all(c, "X", 0, 0, tiled=True), in_axes=1),
+        {"all_to_all": 64},
+    ),
+    "custom_vmap": (batched_by_hand, {"all_reduce": 128}),
+    "vmap of custom_vmap": (jax.vmap(batched_by_hand), {"all_reduce": 128}),
+    "jvp": (
+        lambda x: jax.jvp(lambda x: jnp.sin(gather(x)), (x,), (x,)),
+        {"all_gather": 512},
+    ),
+    "jvp of custom_jvp": (
+        lambda x: jax.jvp(forward_ruled, (x,), (x,)),
+        {"all_gather": 512},
+    ),
+    "linearize": (
+        lambda x: jax.linearize(lambda x: jnp.sin(gather(x)), x)[1](x),
+        {"all_gather": 512},
+    ),
+    "linearize, used twice": (
+        lambda x: (lambda f: (f(x), f(2 * x)))(jax.linearize(gather, x)[1]),
+        {"all_gather": 768},
+    ),
+    "vjp": (two_passes(named_gather), AG_ONCE),
+    "remat everything": (two_passes(named_gather, policy=None), AG_TWICE),
+    "remat, saved": (
+        two_passes(named_gather, policy=SAVE.everything_saveable),
+        AG_ONCE,
+    ),
+    "remat, dots saved": (
+        two_passes(named_gather, policy=SAVE.dots_saveable),
+        AG_TWICE,
+    ),
+    "remat, saved by name": (
+        two_passes(named_gather, policy=SAVE.save_only_these_names("whole")),
+        AG_ONCE,
+    ),
+    "remat, another name": (
+        two_passes(named_gather, policy=SAVE.save_only_these_names("other")),
+        AG_TWICE,
+    ),
+    "associative_scan": (prefix_sums, {"all_reduce": 2 * (2 + 1 + 1) * 16}),
+    "map": (
+        lambda x: lax.map(lambda r: lax.psum(r, "X"), x),
+        {"all_reduce": 128},
+    ),
+    "map in batches that leave a rest": (
+        lambda x: lax.map(lambda r: lax.psum(r, "X"), x, batch_size=3),
+        {"all_reduce": 128},
+    ),
+    "fori_loop of NumPy bounds": (
+        lambda x: lax.fori_loop(
+            np.int32(1), np.int32(4), lambda _, c: lax.psum(c, "X"), x
+        ),
+        {"all_reduce": 3 * 128},
+    ),
+    "a tree": (
+        lambda x: lax.psum({"a": x, "b": [x[0]]}, "X"),
+        {"all_reduce": 128 + 32},
+    ),
+    "psum_scatter over two axes": (
+        lambda x: lax.psum_scatter(
+            jnp.concatenate([x, x]), ("X", "Y"), tiled=True
+        ),
+        {"reduce_scatter": 128},
+    ),
+    "pshuffle": (
+        lambda x: lax.pshuffle(x, "X", [3, 2, 1, 0]),
+        {"permute": 64},
+    ),
+    "donated": (
+        jax.jit(lambda x: lax.psum(x, "X"), donate_argnums=0),
+        {"all_reduce": 128},
+    ),
+    "int8": (sum_of("int8"), {"all_reduce": 64}),
+    "float32": (sum_of("float32"), {"all_reduce": 256}),
+    "complex64": (sum_of("complex64"), {"all_reduce": 512}),
+    "bool, added as int32": (sum_of(bool), {"all_reduce": 256}),
+    "bool, gathered": (lambda x: gather(x > 0), {"all_gather": 128}),
+    "random keys": (
+        lambda x: gather(jax.random.split(jax.random.key(0), 4)),
+        {"all_gather": 4 * 4 * 8},
+    ),
+    "nothing at all": (lambda x: lax.psum(x[:0], "X"), {"all_reduce": 0}),
+    "a number known beforehand": (lambda x: x * lax.psum(1.5, "X"), {}),
+    "an array of one number": (
+        lambda x: lax.psum(jnp.float32(1.5), "X"),
+        {"all_reduce": 8},
+    ),
+    "callback that returns nothing": (
+        lambda x: (jax.debug.print("{}", x), lax.psum(x, "X")),
+        {"all_reduce": 128},
+    ),
+    "one program for all platforms": (
+        lambda x: lax.platform_dependent(
+            x, cpu=gather, tpu=lambda x: gather(2 * x)
+        ),
+        {"all_gather": 256},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_transformation_hides_or_invents_a_byte(name):
+    f, expected = ATTACKS[name]
+    moved = count.collectives(shard(f, mesh_of(4, 2), P("X")), bf16(16, 8))
+    by_kind = {kind: V for (kind, *_), V in count.volumes(moved).items()}
+    assert by_kind == expected
+
+
+def test_vmap_of_a_shard_map_moves_the_whole_batch():
+    f = shard(lambda x: lax.psum(x, "X"), mesh_of(4, 2), P("X"))
+    batch = bf16(6, 16, 8)
+    for options, times in ({}, 6), ({"spmd_axis_name": "Y"}, 3):
+        moved = count.collectives(jax.vmap(f, **options), batch)
+        assert count.volumes(moved) == {("all_reduce", "X"): times * 128}
+
+
+def test_shard_maps_over_disjoint_axes_may_be_nested():
+    def inner(y):
+        return lax.psum(lax.all_gather(y, "Y", tiled=True), "X")
+
+    def outer(x):
+        axes = {"axis_names": {"Y"}, "check_vma": False}
+        f = jax.shard_map(inner, in_specs=P("Y"), out_specs=P(), **axes)
+        return lax.ppermute(f(x), "X", [(0, 1)])
+
+    f = shard(outer, mesh_of(4, 2), P("X"), out=P("X"), axis_names={"X"})
+    assert count.volumes(count.collectives(f, bf16(16, 8))) == {
+        ("all_gather", "Y"): 64,
+        ("all_reduce", "X"): 128,
+        ("permute", "X"): 64,
+    }
+
+
+def test_a_gather_that_remembers_its_axis_and_its_way_back():
+    f = jax.shard_map(
+        partial(gather, to="reduced"),
+        mesh=EX,
+        in_specs=P("X"),
+        out_specs=P(reduced={"X"}),
+    )
+
+    def both_passes(x):
+        Out, back = jax.vjp(f, x)
+        return back(jax.reshard(jnp.ones_like(Out), P(unreduced={"X"})))
+
+    assert volumes_of(both_passes, x_of("X")) == {
+        ("all_gather", "X"): V,
+        ("reduce_scatter", "X"): V,
+    }
+
+
+def of_groups(f, **options):
+    return partial(f, axis_index_groups=[[0, 1], [2, 3]], **options)
+
+
+UNCOUNTABLE = {
+    "all_gather": of_groups(lax.all_gather, axis_name="X"),
+    "reduce_scatter": of_groups(lax.psum_scatter, axis_name="X", tiled=True),
+    "all_to_all": of_groups(
+        lax.all_to_all, axis_name="X", split_axis=0, concat_axis=0, tiled=True
+    ),
+    "psum`: it names an axis twice": lambda x: lax.psum(x, ("X", "X")),
+    "while": lambda x: lax.fori_loop(
+        0, x[0, 0].astype(int), lambda _, c: lax.psum(c, "X"), x
+    ),
+    "cond": lambda x: lax.platform_dependent(
+        x, cpu=lambda x: lax.psum(x, "X"), tpu=lambda x: x
+    ),
+    "custom_linear_solve": lambda x: lax.custom_linear_solve(
+        lambda v: lax.psum(v, "X"), x, lambda _, b: b
+    ),
+    "int4": lambda x: gather(x.astype(jnp.int4)),
+    "psum_start": lambda x: new_name("psum_start", x, axes=("X",)),
+    "whisper": of_a_new_primitive(axes=frozenset({"X"})),
+}
+
+
+def new_name(name, x, **params):
+    """An equation of a primitive of this name."""
+    primitive = Primitive(name)
+    primitive.def_abstract_eval(lambda x, **_: x)
+    return primitive.bind(x, **params)
+
+
+@pytest.mark.parametrize("name", UNCOUNTABLE)
+def test_what_has_no_known_size_or_number_is_refused(name):
+    f = shard(UNCOUNTABLE[name], mesh_of(4), P("X"))
+    with pytest.raises(ValueError, match=f"cannot count `{name}"):
+        count.collectives(f, bf16(16, 8))
+
+
+def test_a_loop_of_unknown_length_may_be_silent():
+    def f(x):
+        n = x[0, 0].astype(int)
+        return gather(lax.fori_loop(0, n, lambda _, c: c + 1, x))
+
+    moved = count.collectives(shard(f, mesh_of(4), P("X")), bf16(16, 8))
+    assert count.volumes(moved) == {("all_gather", "X"): 256}
+
+
+# --- who sends to whom --------------------------------------------------------
+
+
+def chain(x):
+    """Down the line, one hop at a time, and then back in one go."""
+    for i in range(3):
+        x = lax.ppermute(x, "X", [(i, i + 1)])
+    return lax.ppermute(x, "X", [(3, 0), (1, 1)])
+
+
+def test_a_permute_says_who_sends_to_whom():
+    f = shard(chain, mesh_of(4, 2), P("X"))
+    moved = count.collectives(f, bf16(16, 8))
+    assert count.volume(moved) == 4 * 64  # each as if all had sent
+    pairs = [(i, j) for i in range(4) for j in range(4)]
+    met = {p for p in pairs if count.between(moved, *p, "X")}
+    assert met == {(0, 1), (1, 2), (2, 3), (3, 0), (1, 1)}
+    assert count.between(moved, 2, 3, ["X"]) == 64
+    assert count.between(moved, 2, 3, "Y") == 0
+
+
+def test_hops_in_a_loop_are_all_between_neighbours():
+    N = 5
+    f = shard(partial(ring_all_gather, N=N), mesh_of(N), P("X"))
+    moved = count.collectives(f, bf16(N * 4, 3))
+    assert count.between(moved, 4, 0, "X") == (N - 1) * 24
+    assert count.between(moved, 0, 4, "X") == 0
+
+
+def test_branches_that_permute_otherwise_do_not_say_who_sends():
+    def way(step):
+        return lambda x: lax.ppermute(
+            x, "X", [(i, (i + step) % 4) for i in range(4)]
+        )
+
+    def f(x, *ways):
+        return lax.cond(x[0, 0] > 0, *ways, x)
+
+    counted = [
+        count.collectives(
+            shard(partial(lambda x, w: f(x, *w), w=w), mesh_of(4), P("X")),
+            bf16(16, 8),
+        )
+        for w in [(way(1), way(1)), (way(1), way(3))]
+    ]
+    assert counted[0] == counted[1]
+    assert count.between(counted[0], 0, 1, "X") == 64
+    with pytest.raises(ValueError, match="does not say who sends"):
+        count.between(counted[1], 0, 1, "X")
+
+
+@pytest.mark.parametrize("bad", [None, -1, 1.5, "0", True, float("nan"), [0]])
+def test_between_refuses_what_is_no_position(bad):
+    moved = mixed()
+    with pytest.raises(ValueError, match="source must be a whole number"):
+        count.between(moved, bad, 0, "X")
+    with pytest.raises(ValueError, match="destination must be a whole number"):
+        count.between(moved, 0, bad, "X")
+    with pytest.raises(ValueError, match="axes must be names of mesh axes"):
+        count.between(moved, 0, 0, None)
+
+
+# --- bad input ----------------------------------------------------------------
+
+SUMS = {
+    "volume": count.volume,
+    "sent": count.sent,
+    "volumes": count.volumes,
+    "table": count.table,
+    "between": lambda moved: count.between(moved, 0, 1, "X"),
+}
+NO_RECORDS = [None, 3, 1.5, True, "abc", "", b"", [1], [[]], {}, {"X": 1}]
+NO_RECORDS += [float("nan"), float("inf"), 10**400, object(), count.volume]
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("bad", NO_RECORDS, ids=lambda bad: repr(bad)[:20])
+def test_sums_refuse_what_is_no_record(name, bad):
+    with pytest.raises(ValueError, match="moved must be what `collectives`"):
+        SUMS[name](bad)
+
+
+@pytest.mark.parametrize("f", [count.volume, count.sent])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        *(
+            pytest.param(bad, "be names of", id=repr(bad))
+            for bad in (3, 0, 1.5)
+        ),
+        *(pytest.param(bad, "be names of", id=repr(bad)) for bad in ((), [1])),
+        *(pytest.param(bad, "be names of", id=repr(bad)) for bad in (b"X", {})),
+        pytest.param(("X", None), "be names of", id="X, None"),
+        pytest.param({"X": 1}, "be names of", id="a dict"),
+        pytest.param("Q", "be among X, Y; got 'Q'", id="Q"),
+        pytest.param("", "be among X, Y; got ''", id="empty"),
+        pytest.param(["X", "Q"], "be among X, Y", id="X, Q"),
+        pytest.param("XY", "be among X, Y; got 'XY'", id="XY"),
+    ],
+)
+def test_sums_refuse_what_is_no_axis(f, bad, message):
+    with pytest.raises(ValueError, match=f"axes must {message}"):
+        f(mixed(), bad)
+
+
+def test_an_axis_over_which_nothing_moves_is_not_an_unknown_one():
+    def f(x):
+        return lax.psum(x, "X")
+
+    moved = count.collectives(shard(f, mesh_of(4, 2), P("X")), bf16(16, 8))
+    silence = count.collectives(shard(jnp.sin, mesh_of(4, 2), P("X")), bf16(16))
+    typed_silence = count.collectives(jnp.sin, x_of("X"))
+    placed_silence = count.collectives(jnp.sin, lying("X"))
+    silences = silence, typed_silence, placed_silence, moved[1:]
+    for nothing in *silences, silence + moved[:0], ():
+        assert count.volume(nothing, "Y") == count.sent(nothing, "X") == 0
+    for known in *silences, moved, moved + silence, silence + (), list(moved):
+        with pytest.raises(ValueError, match="got 'Q'"):
+            count.volume(known, "Q")
+    assert count.volume(moved, "Y") == count.volume(silence + moved, "Y") == 0
+    assert count.volume(silence + moved, "X") == 128
+    elsewhere = AbstractMesh((2,), ("Q",), (AUTO,))
+    elsewhere = count.collectives(shard(jnp.sin, elsewhere, P("Q")), bf16(16))
+    for both in moved + elsewhere, elsewhere + moved:
+        assert count.volume(both, "Q") == count.volume(both, "Y") == 0
+    put = jax.make_mesh((8,), ("Q",), axis_types=(AUTO,))
+    put = jax.device_put(np.ones(8), NamedSharding(put, P("Q")))
+    for known in count.collectives(jnp.sin, put), elsewhere[:0]:
+        assert count.volume(known, "Q") == 0
+        with pytest.raises(ValueError, match="axes must be among Q; got 'X'"):
+            count.volume(known, "X")
+    # A list that was filtered knows only what is in it.
+    with pytest.raises(ValueError, match="axes must be among X; got 'Y'"):
+        count.volume(list(moved), "Y")
+
+
+@pytest.mark.parametrize("bad", ["x", None, 1, 0, "False", [True], 1.0])
+def test_live_is_a_yes_or_no(bad):
+    with pytest.raises(ValueError, match="live must be one of False, True"):
+        count.collectives(jnp.sin, bf16(16), live=bad)

@@ -1,27 +1,36 @@
 """Every strategy: right numbers, and exactly the bytes that were predicted."""
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import count
+from shardlab import agreement, count, pipeline
+from shardlab.count.walk import bodies
 from shardlab.strategies import (
     adam,
+    attention,
     block,
     dp,
+    expert,
     fsdp,
     fsdp_tp,
+    gather_attention,
+    gpipe,
+    layer,
     megatron,
     none,
+    ring_attention,
+    sequence,
     tp,
     typed,
+    ulysses,
     zero1,
     zero2,
 )
@@ -446,3 +455,370 @@ def test_a_mesh_without_the_axis_is_refused():
     mesh = AbstractMesh((8,), ("data",), (AxisType.Auto,))
     with pytest.raises(ValueError, match="mesh must have an axis X"):
         block.arguments(dp, mesh, 8, 8, 8)
+
+
+# --- context, experts, sequence, stages ---------------------------------------
+
+
+# What is run once need not be fast: this halves the time of its compilation.
+compiled = partial(
+    jax.jit, compiler_options={"xla_backend_optimization_level": 0}
+)
+
+
+def line(size, name="Z"):
+    """A mesh of one axis of this many simulated devices."""
+    devices = jax.devices()[:size]
+    return jax.make_mesh((size,), (name,), axis_types=AUTO[:1], devices=devices)
+
+
+def assert_close(got, expected):
+    """Loss parts and gradients, against JAX's own on one device.
+
+    The longest sum has 64 float32 terms; the results are at most sixteen such
+    sums deep, of random signs. 64 eps of the largest value of each array.
+    """
+    (parts, *gradients), (loss, wanted) = got, expected
+    np.testing.assert_allclose(np.sum(parts), loss, rtol=64 * 1.2e-7)
+    for found, grad in zip(gradients, wanted, strict=True):
+        scale = np.abs(grad).max()
+        np.testing.assert_allclose(
+            found, grad, rtol=0, atol=64 * 1.2e-7 * scale
+        )
+
+
+T, G, R, d = 32, 8, 2, 4
+CONTEXT = [ring_attention, gather_attention, ulysses]
+
+
+@cache
+def sequence_of_tokens():
+    """Target, Q, K, V of one sequence, and loss and gradients of one chip."""
+    Target, Q = normal(11, T, G, R, d), normal(12, T, G, R, d)
+    K, V = normal(13, T, G, d), normal(14, T, G, d)
+
+    def loss(Q, K, V):
+        K, V = (jnp.repeat(x, R, axis=1) for x in (K, V))  # a head for each
+        q = Q.reshape(T, G * R, d)
+        S = jnp.einsum("thd,shd->hts", q, K) / np.sqrt(d)
+        S = jnp.where(np.tril(np.ones((T, T), bool)), S, -np.inf)
+        Out = jnp.einsum("hts,shd->thd", jax.nn.softmax(S, axis=-1), V)
+        return ((Out.reshape(T, G, R, d) - Target) ** 2).sum() / 2
+
+    expected = jax.value_and_grad(loss, argnums=(0, 1, 2))(Q, K, V)
+    return (Target, Q, K, V), expected
+
+
+def test_attention_of_one_chip_is_the_textbooks():
+    args, expected = sequence_of_tokens()
+    passes = layer.gradients(attention, line(1))
+    assert_close(compiled(passes)(*args), expected)
+
+
+@pytest.mark.parametrize("size", [8, 1])
+@pytest.mark.parametrize("strategy", CONTEXT, ids=name_of)
+def test_attention_over_cut_tokens_is_that_of_one_chip(strategy, size):
+    args, expected = sequence_of_tokens()
+    passes = layer.gradients(strategy, line(size))
+    assert_close(compiled(passes)(*args), expected)
+
+
+@pytest.mark.parametrize("strategy", CONTEXT, ids=name_of)
+def test_attention_beside_another_axis(strategy):
+    args, expected = sequence_of_tokens()
+    mesh = jax.make_mesh((2, 4), ("X", "Z"), axis_types=AUTO)
+    assert_close(compiled(layer.gradients(strategy, mesh))(*args), expected)
+
+
+def test_a_block_of_the_future_counts_for_nothing():
+    # All scores masked: no NaN, and merged with anything it is not there.
+    (_, Q, K, V), _ = sequence_of_tokens()
+
+    @compiled
+    def both(Q, K, V):
+        now = attention.attend(Q, K, V)
+        merged = ring_attention.merge(*now, *attention.attend(Q, K, V, T))
+        return now, merged, attention.derivatives(Q, Q, K, V, *now, T)
+
+    now, merged, gradients = both(Q, K, V)
+    np.testing.assert_array_equal(merged[0], now[0])
+    np.testing.assert_array_equal(merged[1], now[1])
+    assert all((np.asarray(g) == 0).all() for g in gradients)
+
+
+def test_attention_to_two_parts_is_attention_to_both():
+    (_, Q, K, V), _ = sequence_of_tokens()
+    cut = 13
+
+    @compiled
+    def in_two(Q, K, V):
+        first = attention.attend(Q, K[:cut], V[:cut])
+        rest = attention.attend(Q, K[cut:], V[cut:], ahead=cut)
+        return ring_attention.merge(*first, *rest), attention.attend(Q, K, V)
+
+    for found, wanted in zip(*in_two(Q, K, V), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=64 * 1.2e-7)
+
+
+def largest(strategy, tokens, N):
+    """Elements of the largest array that a device makes in both passes."""
+    mesh = AbstractMesh((N,), ("Z",), AUTO[:1])
+    each = {"Q": (tokens, N, 1, 2), "K": (tokens, N, 2), "V": (tokens, N, 2)}
+    Q, K, V = layer.shapes(strategy, mesh, **each)
+    passes = layer.gradients(strategy, mesh)
+    body = jax.make_jaxpr(passes)(Q, Q, K, V).eqns[0].params["jaxpr"]
+    return max(v.aval.size for eqn in everything(body) for v in eqn.outvars)
+
+
+def everything(jaxpr):
+    """The equations of a jaxpr and of all that are in it."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for body in bodies(eqn):
+            yield from everything(body)
+
+
+def test_only_the_ring_never_sees_a_whole_row_of_scores():
+    # Scores of T/N queries against T/N keys in all N groups, and not against T.
+    tokens, N = 256, 8
+    assert largest(ring_attention, tokens, N) == tokens**2 // N
+    assert largest(gather_attention, tokens, N) == tokens**2
+    assert largest(ulysses, tokens, N) == tokens**2
+
+
+@pytest.mark.parametrize("N", [2, 8, 512])
+def test_the_ring_makes_one_hop_less_than_it_has_chips(N):
+    # C6.1: N - 1 hops forward, of K and V; backward dK and dV come home too.
+    mesh = AbstractMesh((4096 // N, N), ("X", "Z"), AUTO)
+    each = {"Q": (512, 2, 3, 8), "K": (512, 2, 8), "V": (512, 2, 8)}
+    Q, K, V = layer.shapes(ring_attention, mesh, **each)
+    forward = count.collectives(layer.forward(ring_attention, mesh), Q, K, V)
+    both = count.collectives(layer.gradients(ring_attention, mesh), Q, Q, K, V)
+    block_of_K = 512 // N * 2 * 8 * 2
+    hops = [(c.kind, c.times, c.sent) for c in both]
+    assert hops == [("permute", N - 1, block_of_K)] * 6
+    assert both[:2] == forward
+    for chip in range(N):
+        to_next = count.between(both, chip, (chip + 1) % N, "Z")
+        assert to_next == count.sent(both) == 6 * (N - 1) * block_of_K
+
+
+# C6.2
+TOKENS, EXPERTS = 32, 16
+
+
+@cache
+def tokens_and_experts():
+    """Target, In, W_router, W_in, W_out; two experts a device."""
+    shapes = [(TOKENS, 8), (TOKENS, 8), (8, EXPERTS)]
+    shapes += [(EXPERTS, 8, 12), (EXPERTS, 12, 8)]
+    return tuple(normal(20 + i, *shape) for i, shape in enumerate(shapes))
+
+
+def who_is_kept(In, W_router, C, k, groups):
+    """1 where an expert takes a token: queues in plain Python, one a group."""
+    scores = np.asarray(In) @ np.asarray(W_router)
+    best = np.argsort(-scores, axis=1, kind="stable")
+    kept = np.zeros(scores.shape, np.float32)
+    each = len(scores) // groups
+    for start in range(0, len(scores), each):
+        free = [C] * scores.shape[1]
+        for choice in range(k):
+            for token in range(start, start + each):
+                expert_chosen = best[token, choice]
+                if free[expert_chosen]:
+                    free[expert_chosen] -= 1
+                    kept[token, expert_chosen] = 1
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("C", "k", "size"),
+    [(1, 2, 8), (2, 3, 4), (8, EXPERTS, 4), (1, 1, 1)],
+)
+def test_experts_compute_what_every_token_would_by_itself(C, k, size):
+    Target, In, *weights = tokens_and_experts()
+    kept = who_is_kept(In, weights[0], C, k, groups=size)
+
+    def loss(In, W_router, W_in, W_out):
+        chances = jax.nn.softmax(In @ W_router) * kept
+        each = jnp.einsum("bd,edf,efm->bem", In, W_in, W_out)
+        Out = jnp.einsum("be,bem->bm", chances, each)
+        return ((Out - Target) ** 2).sum() / 2
+
+    expected = jax.value_and_grad(loss, argnums=range(4))(In, *weights)
+    passes = layer.gradients(expert, line(size), C=C, k=k)
+    assert_close(compiled(passes)(Target, In, *weights), expected)
+    dropped = k * TOKENS - kept.sum()
+    assert (dropped > 0) == (C < 4)
+
+
+def test_a_dropped_token_gets_nothing():
+    Target, In, W_router, *weights = tokens_and_experts()
+    In = np.ones_like(In)  # all alike: all choose the same expert
+    forward = compiled(layer.forward(expert, line(8), C=1, k=1))
+    Out = np.asarray(forward(In, W_router, *weights)).reshape(8, 4, 8)
+    assert (Out[:, 0] != 0).all()
+    assert (Out[:, 1:] == 0).all()
+
+
+def test_slots_are_sent_whether_they_are_full_or_not():
+    # An array has its shape: capacity is what moves, and not the tokens.
+    mesh = AbstractMesh((512, 8), ("X", "Z"), AUTO)
+    weights = {
+        "W_router": (64, 16),
+        "W_in": (16, 64, 32),
+        "W_out": (16, 32, 64),
+    }
+    args = layer.shapes(expert, mesh, In=(4096, 64), **weights)
+    for C, k in (32, 1), (64, 2), (40, 1):
+        forward = layer.forward(expert, mesh, C=C, k=k)
+        moved = count.collectives(forward, *args)
+        slots = 2 * 8 * 16 * C * 64  # bytes of all chips of a group
+        assert count.volumes(moved) == {("all_to_all", "Z"): 2 * slots / 4}
+        assert count.sent(moved) == 2 * slots / 8 * 7 / 8
+
+
+@pytest.mark.parametrize(
+    ("size", "keep_In"), [(8, True), (4, False), (1, True)]
+)
+def test_a_norm_over_cut_tokens_is_that_of_one_chip(size, keep_In):
+    # C5.8
+    Target, In, gain = normal(31, B, D), normal(32, B, D), normal(33, D)
+    W_in, W_out = normal(34, D, F) / 5, normal(35, F, D) / 6
+
+    def loss(In, gain, W_in, W_out):
+        Normed = In / jnp.sqrt((In**2).mean(1, keepdims=True) + 1e-6) * gain
+        return ((In + Normed @ W_in @ W_out - Target) ** 2).sum() / 2
+
+    args = In, gain, W_in, W_out
+    expected = jax.value_and_grad(loss, argnums=range(4))(*args)
+    passes = layer.gradients(sequence, line(size, "Y"), keep_In=keep_In)
+    assert_close(compiled(passes)(Target, *args), expected)
+
+
+def test_a_cut_norm_moves_what_tensor_parallelism_moves_and_one_gain():
+    # C5.8: same bytes as the AllReduces, but for the gradient of the gain.
+    sizes = {"B": 2**14, "D": 2**10, "F": 2**12, "X": 512, "Y": 8}
+    for again in "", ", In gathered again":
+        norm, bare = (
+            [count.volume(c) for c in agreement.counts(name + again, **sizes)]
+            for name in ("sequence", "tp")
+        )
+        assert norm == [bare[0], bare[1] + 2 * 2 * 2**10, 0]
+
+
+def stages(p, m, b=3):
+    """Target, In, W_in, W_out of p stages and m microbatches of b tokens."""
+    Target, In = normal(41, m, b, 8), normal(42, m, b, 8)
+    return Target, In, normal(43, p, 8, 12) / 3, normal(44, p, 12, 8) / 3
+
+
+def on_stage(x, stage, p):
+    """The array of a batch on one stage, and zeros on the others."""
+    spread = np.zeros((p, *x.shape), np.float32)
+    spread[stage] = x
+    return spread
+
+
+@pytest.mark.parametrize(("p", "m"), [(8, 3), (2, 4), (1, 2)], ids=str)
+def test_a_pipeline_computes_what_its_stages_do_one_after_the_other(p, m):
+    Target, In, W_in, W_out = stages(p, m)
+
+    def loss(In, W_in, W_out):
+        for stage in range(p):
+            In = In @ W_in[stage] @ W_out[stage]
+        return ((In - Target) ** 2).sum() / 2
+
+    expected = jax.value_and_grad(loss, argnums=range(3))(In, W_in, W_out)
+    passes = compiled(layer.gradients(gpipe, line(p)))
+    spread = on_stage(Target, p - 1, p), on_stage(In, 0, p)
+    parts, dIn, *dW = passes(*spread, W_in, W_out)
+    assert_close((parts, dIn[0], *dW), expected)
+    assert (np.asarray(parts)[:-1] == 0).all()
+    assert (np.asarray(dIn)[1:] == 0).all()
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
+def test_every_microbatch_crosses_every_boundary_once_each_way(p, m, b):
+    mesh = AbstractMesh((2, p), ("X", "Z"), AUTO)
+    weights = {"W_in": (p, 8, 12), "W_out": (p, 12, 8)}
+    args = layer.shapes(gpipe, mesh, In=(p, m, b, 8), **weights)
+    forward = count.collectives(layer.forward(gpipe, mesh), *args)
+    both = count.collectives(layer.gradients(gpipe, mesh), args[0], *args)
+    backward = both[len(forward) :]
+    for i in range(p):
+        for j in range(p):
+            there = count.between(forward, i, j, "Z")
+            assert there == (j == i + 1) * m * b * 8 * 2
+            assert count.between(backward, j, i, "Z") == there
+    # m + p - 2 hops of a tick: what is more than m is the bubble's.
+    ticks = m + p - 2 if p > 1 else 0
+    assert [c.times for c in forward] == [1] * ticks == [1] * len(backward)
+
+
+@pytest.mark.parametrize(
+    ("p", "m"), [(4, 6), (8, 32), (3, 1)], ids=lambda n: str(n)
+)
+def test_stages_are_busy_when_the_schedule_says(p, m):
+    events = [e for e in pipeline.gpipe(p, m) if e.kind == "forward"]
+    mesh = AbstractMesh((p,), ("Z",), AUTO[:1])
+
+    def busy(x):
+        for tick in range(m + p - 1):
+            scheduled = {e.stage for e in events if e.start == tick}
+            assert {*gpipe.busy(tick, m)} == scheduled
+        return x
+
+    spec = jax.P("Z")
+    spread = jax.shard_map(busy, mesh=mesh, in_specs=spec, out_specs=spec)
+    jax.make_jaxpr(spread)(jax.ShapeDtypeStruct((p,), jnp.float32))
+
+
+SHAPES = {"Q": (64, 8, 2, 4), "K": (64, 8, 4), "V": (64, 8, 4)}
+
+
+@pytest.mark.parametrize("strategy", CONTEXT, ids=name_of)
+def test_results_of_attention_keep_its_precision(strategy):
+    mesh = AbstractMesh((8,), ("Z",), AUTO[:1])
+    Q, K, V = layer.shapes(strategy, mesh, **SHAPES)
+    loss, *rest = jax.eval_shape(layer.gradients(strategy, mesh), Q, Q, K, V)
+    assert loss.dtype == jnp.float32
+    assert [(x.shape, x.dtype) for x in rest] == [
+        (x.shape, jnp.bfloat16) for x in (Q, K, V)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"K": None}, "sizes must be of Q, K, V", id="missing"),
+        pytest.param({"W": (2, 2)}, "W is no argument", id="unknown"),
+        pytest.param(
+            {"Q": (60, 8, 2, 4)}, "60 must be divisible by axis Z", id="uneven"
+        ),
+        pytest.param(
+            {"Q": (True, 8, 2, 4)}, "Q must be a whole number", id="bool"
+        ),
+        pytest.param(
+            {"Q": (64.0, 8, 2, 4)}, "Q must be a whole number", id="float"
+        ),
+        pytest.param(
+            {"Q": (-8, 8, 2, 4)}, "Q must be a whole number", id="negative"
+        ),
+        pytest.param({"Q": "wide"}, "Q must be a tuple", id="text"),
+        pytest.param({"Q": 64}, "Q must be a tuple", id="a number"),
+        pytest.param({"Q": ()}, "Q must have at least 1 dimension", id="none"),
+    ],
+)
+def test_shapes_refuse_what_does_not_fit(change, message):
+    mesh = AbstractMesh((8,), ("Z",), AUTO[:1])
+    sizes = {name: s for name, s in (SHAPES | change).items() if s is not None}
+    with pytest.raises(ValueError, match=message):
+        layer.shapes(ring_attention, mesh, **sizes)
+
+
+def test_shapes_need_the_axis_that_a_strategy_names():
+    with pytest.raises(ValueError, match="mesh must have an axis Z"):
+        layer.shapes(ulysses, chips(4, 2), **SHAPES)

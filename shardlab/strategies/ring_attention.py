@@ -1,0 +1,88 @@
+"""Ring attention: queries stay, keys and values travel round the ring."""
+
+import jax.numpy as jnp
+from jax import P, lax
+
+from shardlab.strategies.attention import attend, derivatives
+
+LAYOUT = dict.fromkeys(("Q", "K", "V", "Out", "loss"), P("Z"))
+
+
+def onward(*blocks):
+    """Each block, from the chip before this one on the ring.
+
+    blocks   arrays of any shape
+    returns  list of as many arrays
+    source   Ring Attention paper, section 3
+    """
+    N = lax.axis_size("Z")
+    to_next = [(i, (i + 1) % N) for i in range(N)]
+    return [lax.ppermute(block, "Z", to_next) for block in blocks]
+
+
+def distance(turn, tokens):
+    """Tokens from this chip's first query to the first key here at a turn.
+
+    turn     hops that the keys have made
+    tokens   tokens of each chip
+    returns  a whole number; negative if the keys are of the past
+    source   Ring Attention paper, section 3
+    """
+    here, N = lax.axis_index("Z"), lax.axis_size("Z")
+    return ((here - turn) % N - here) * tokens
+
+
+def merge(Out, lse, other, other_lse):
+    """Attention to two sets of keys from the attention to each: online softmax.
+
+    Out, lse          Out[T, G, R, d] and lse[G, R, T] over some keys
+    other, other_lse  the same over other keys
+    returns           Out and lse over all of them
+    source            FlashAttention paper, section 3.1
+    """
+    both = jnp.logaddexp(lse, other_lse)
+    share = jnp.exp(jnp.stack([lse, other_lse]) - both)  # [2, G, R, T]
+    share = jnp.moveaxis(share, 3, 1)[..., None]  # [2, T, G, R, 1]
+    return share[0] * Out + share[1] * other, both
+
+
+def forward(Q, K, V):
+    """Ring attention: N-1 hops of K and V, each 1/N of them: no gather.
+
+    Q, K, V  Q[T_Z, G, R, d], K[T_Z, G, d], V[T_Z, G, d]
+    returns  Out[T_Z, G, R, d], and Q, K, V, Out, lse
+    source   Ring Attention paper, algorithm 1
+    """
+
+    def hop(carry, turn):
+        K, V, Out, lse = carry
+        K, V = onward(K, V)
+        more = attend(Q, K, V, distance(turn, len(Q)))
+        return (K, V, *merge(Out, lse, *more)), None
+
+    start = (K, V, *attend(Q, K, V))
+    turns = jnp.arange(1, lax.axis_size("Z"))
+    (_, _, Out, lse), _ = lax.scan(hop, start, turns)
+    return Out.astype(Q.dtype), (Q, K, V, Out, lse)
+
+
+def backward(dOut, Q, K, V, Out, lse):
+    """The gradients: K and V travel again, and dK and dV travel home.
+
+    dOut     dOut[T_Z, G, R, d]; the rest as forward returned it
+    returns  dQ[T_Z, G, R, d], dK[T_Z, G, d], dV[T_Z, G, d]
+    source   Ring Attention paper, section 3
+    """
+    dQ, k, v = derivatives(dOut, Q, K, V, Out, lse)
+
+    def hop(carry, turn):
+        K, V, dQ, dK, dV = carry
+        K, V = onward(K, V)
+        q, k, v = derivatives(dOut, Q, K, V, Out, lse, distance(turn, len(Q)))
+        dK, dV = onward(dK + k.astype(K.dtype), dV + v.astype(V.dtype))
+        return (K, V, dQ + q, dK, dV), None
+
+    start = (K, V, dQ, jnp.zeros_like(K), jnp.zeros_like(V))
+    turns = jnp.arange(1, lax.axis_size("Z"))
+    (_, _, dQ, dK, dV), _ = lax.scan(hop, start, turns)
+    return dQ.astype(Q.dtype), dK + k.astype(K.dtype), dV + v.astype(V.dtype)
