@@ -2,13 +2,17 @@
 
 Type, shape and finiteness come before value. A message says what was asked,
 what was given and, where the value is a known mistake, which one; it never
-shows the value that was expected.
+shows the value that was expected. A formula is answered with the first point
+at which it fails, and the count there: that gives no formula away.
 """
 
 import os
 import zlib
+from fractions import Fraction
 
 import numpy as np
+
+from shardlab.grading import expression, identity
 
 
 class OneLine(Exception):
@@ -172,3 +176,137 @@ def location(block, x):
         if np.array_equal(x[top:bottom, left:right], block):
             return f"rows {top}:{bottom} and columns {left}:{right} of x"
     return f"an array of shape {block.shape} whose numbers are no block of x"
+
+
+def formula(asked, got, symbols, count, points, closed=False, likely=()):
+    """Compare a formula with a count, exactly, at one point after the other.
+
+    asked    the question in words, such as "hops"
+    got      the student's formula, text from `student.expression`
+    symbols  the names that it may use, such as "D V"
+    count    function of as many numbers that returns an int or a Fraction
+    points   numbers for one symbol, such as range(1, 17); tuples for several
+    closed   whether sums and products are refused
+    likely   pairs (formula, sentence): formulas that show a known mistake
+    raises   WrongAnswer that names the first point where they differ
+    """
+    term = readable(asked, got, symbols, closed)
+    steps = expression.Steps()
+    for point in identity.points(symbols, points):
+        counted = exact(count(*point.values()), point)
+        value = identity.value_or_reason(term, point, steps)
+        if not identity.equal_values(value, counted):
+            mistaken(asked, got, symbols, points, likely)
+            differs(asked, got, point, value, f"the count gives {counted}")
+
+
+# What a normal form is known of.
+PLAIN = (
+    "as a fraction of polynomials, with floor, Mod or cases of parity if need "
+    "be, so that it can be seen to be the same formula"
+)
+
+
+def other_side(value):
+    """What the other of two formulas gives, in words."""
+    if isinstance(value, str):
+        return f"the other side has no value ({value})"
+    return f"the other side gives {brief(value)}"
+
+
+def exact(counted, point):
+    """A count as a Fraction; a count is never a rounded number."""
+    if type(counted) not in (int, Fraction):
+        raise ValueError(
+            f"a count must be an int or a Fraction, got {counted!r} at {point}"
+        )
+    return Fraction(counted)
+
+
+def identical(
+    asked, got, other, symbols, points, closed=False, likely=(), proved=False
+):
+    """Compare a formula with another: at many points, and by normal form.
+
+    asked    the question in words
+    got      the student's formula, text from `student.expression`
+    other    what it should be equal to: text, such as a step of an induction
+             from `expression.replaced` and the student's own formulas
+    symbols  the names that both may use; each is a positive whole number
+    points   as `formula`
+    closed   as `formula`
+    likely   as `formula`
+    proved   whether the normal forms must decide it, and not the points alone:
+             no formula passes that is right up to some size only
+    raises   WrongAnswer that names a point where they differ
+    """
+    readable(asked, got, symbols, closed)
+    found = identity.same(got, other, symbols, points)
+    if found.same and proved and not found.proved:
+        wrong(asked, got, "it agrees at every point; write it " + PLAIN)
+    if found.same:
+        return
+    mistaken(asked, got, symbols, points, likely)
+    if found.point is None:
+        wrong(asked, got, "that is another formula, if not at these points")
+    value, model = found.values
+    differs(asked, got, found.point, value, other_side(model))
+
+
+def limit(asked, got, grows, symbols, of, likely=()):
+    """Compare a formula with what another comes near to.
+
+    asked    the question in words
+    got      the student's formula, text from `student.expression`
+    grows    the formula whose limit is asked for: a fraction of polynomials,
+             with floors, remainders and cases of parity if need be
+    symbols  the names that both may use
+    of       the symbol that grows without end, such as "D"
+    likely   pairs (formula, sentence), as `formula`
+    raises   WrongAnswer; ValueError for a formula whose limit is not decided
+    """
+    names = expression.listed(symbols)
+    term = readable(asked, got, symbols)
+    if expression.Term("symbol", (of,)) in expression.walk(term):
+        wrong(asked, got, f"a limit for large {of} does not depend on {of}")
+    whole = expression.read(grows, names)
+    reached = identity.limit(whole, term, names, of)
+    if reached is None:
+        raise ValueError(f"cannot tell what {grows!r} comes near to")
+    if not reached:
+        mistaken(asked, got, symbols, [(1,) * len(names)], likely)
+        wrong(asked, got, f"that is not where it goes when {of} grows")
+
+
+def readable(asked, got, symbols, closed=False):
+    """The term of a student's formula; WrongAnswer when it is none."""
+    try:
+        term = expression.read(got, symbols)
+    except expression.Refused as reason:
+        wrong(asked, got, str(reason))
+    if closed and expression.uses(term) & {"Sum", "Product"}:
+        wrong(asked, got, "expected a closed form, without Sum and Product")
+    return term
+
+
+def mistaken(asked, got, symbols, points, likely):
+    """Raise WrongAnswer if a formula is one of the known mistakes."""
+    for mistake, sentence in likely:
+        if identity.same(got, mistake, symbols, points).same:
+            wrong(asked, got, sentence)
+
+
+def brief(value):
+    """An exact value for a message; what is not rational to 12 digits."""
+    return value if isinstance(value, Fraction) else f"about {value:.12g}"
+
+
+def differs(asked, got, point, value, other):
+    """Raise WrongAnswer: what a formula gives at a point, and should not."""
+    place = ", ".join(f"{name} = {number}" for name, number in point.items())
+    if isinstance(value, str):
+        wrong(asked, got, f"at {place} it has no value ({value}), {other}")
+    said = f"at {place} it gives {brief(value)}, {other}"
+    if "." in got:
+        said += "; a decimal fraction is not exact, Rational(1, 3) is"
+    wrong(asked, got, said)

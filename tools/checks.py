@@ -12,16 +12,31 @@ HEAD = """# What the checks reject
 A check is worth what it refuses. Beside every exercise lie wrong answers, which
 its checks must reject, and right answers in other styles, which they must
 accept. To these come *mutants*: the solution with one small damage, such as a
-dropped factor, a swapped axis or a shifted boundary. All of them are run with
-three draws of fresh numbers whenever the book is tested; this page is the
-table. Where a mutant is right after all, it is listed as such.
+dropped factor, a swapped axis or a shifted boundary; where the collectives
+themselves are judged, also ones that give the same numbers and send more bytes.
+All of them are run with three draws of fresh numbers whenever the book is
+tested; this page is the table. Where a mutant is right after all, it is listed
+as such, with the reason.
 """
+# The modules of shardlab.grading that a verdict of the kit depends on.
+JUDGING = (
+    "executor",
+    "expression",
+    "identity",
+    "kit",
+    "mutants",
+    "plain",
+    "program",
+    "structure",
+    "student",
+)
 MARK = re.compile(r"^% made from ([0-9a-f]+)$", re.MULTILINE)
 
 
 def origin(stems):
     """What the page depends on, as a hexadecimal digest."""
-    paths = [ROOT / "shardlab/check.py", *(ROOT / "shardlab/grading").glob("*")]
+    paths = [ROOT / "shardlab/check.py"]
+    paths += [ROOT / f"shardlab/grading/{name}.py" for name in JUDGING]
     for stem in stems:
         paths.append(ROOT / f"solutions/{stem}/{stem}.ipynb")
         paths.append(ROOT / f"book/exercises/{stem}.answers.py")
@@ -45,9 +60,10 @@ def said(row):
 def section(stem, table):
     """The page's part on one set, from its kill table."""
     title = stem[3:].replace("_", " ").capitalize()
-    lines = [f"## {int(stem[:2])}. {title}", ""]
+    lines = [f"## {int(stem[:2])}. {title}", "", counted(table), ""]
     for name in dict.fromkeys(row.question for row in table):
         rows = [row for row in table if row.question == name]
+        right = [cell(r.title) for r in rows if r.kind == "right"]
         lines += [f"### {name}", "", "| wrong answer | what the check says |"]
         lines.append("|---|---|")
         lines += [
@@ -55,16 +71,30 @@ def section(stem, table):
             for row in rows
             if row.kind == "wrong"
         ]
-        right = [cell(r.title) for r in rows if r.kind == "right"]
-        mutants = [row for row in rows if row.kind == "mutant"]
-        alive = [row.title for row in mutants if row.accepted]
         lines += ["", f"Accepted: the solution; {'; '.join(right)}.", ""]
-        lines.append(
-            f"Mutants: {len(mutants) - len(alive)} of {len(mutants)} rejected."
-        )
-        lines += [f"Right after all: {cell(words)}." for words in alive]
-        lines.append("")
+        lines += [*mutant_lines(rows), ""]
     return lines
+
+
+def mutant_lines(rows):
+    """What became of the mutants of one question."""
+    mutants = [row for row in rows if row.kind == "mutant"]
+    alive = [row for row in mutants if row.accepted]
+    dead = len(mutants) - len(alive)
+    return [f"Mutants: {dead} of {len(mutants)} rejected."] + [
+        f"Right after all: {cell(row.title)}; {cell(row.message)}"
+        for row in alive
+    ]
+
+
+def counted(table):
+    """One sentence with the numbers of a set."""
+    numbers = kit.summary(table)
+    return (
+        f"{numbers['rejected']} of {numbers['wrong']} wrong answers and "
+        f"mutants are rejected, {numbers['accepted']} of {numbers['right']} "
+        f"right answers accepted."
+    )
 
 
 def page(stems, tables):

@@ -3,29 +3,46 @@
 Beside each set of exercises lie answers that must be rejected and answers
 that must pass. To these come mutants, made from the solution by one small
 damage each. All of them are run against the checks, visible and hidden, with
-fresh numbers.
+fresh numbers, one after the other in a process of their own: an answer that
+runs for ever is stopped with it, and the next one gets a new process.
 
-    python -m shardlab.grading.kit 01
+    python -m shardlab.grading.kit 01 --json table.json
 """
 
 import argparse
 import ast
 import contextlib
-import copy
+import functools
 import io
-import os
+import itertools
+import json
+import multiprocessing
+import resource
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import jupytext
 import nbformat
 
 from shardlab import check
 from shardlab.grading import student
+from shardlab.grading.mutants import mutants
+from shardlab.grading.structure import differ
 
 ROOT = Path(__file__).resolve().parents[2]
+VERDICTS = ("right", "wrong", "equivalent")
+# How a check gets at the answer says what kind of question it is.
+ASKED = {
+    "program": "program",
+    "expression": "symbolic",
+    "call": "function",
+    "blocks": "function",
+    "value": "value",
+}
+LEAST_WRONG, LEAST_RIGHT = 4, 2
+BYTES = 8 << 30
+SECONDS = 60  # for one answer, with one draw; a cold compilation included
 
 
 class Question(NamedTuple):
@@ -102,29 +119,8 @@ def read_answers(path):
     return answers
 
 
-VERDICTS = ("right", "wrong", "equivalent")
-
-
-@contextlib.contextmanager
-def asked_of(names, seed):
-    """Let checks ask `names` for answers and draw numbers from `seed`."""
-    place, before = student.place, os.environ.get("SHARD_BY_SHARD_SEED")
-    mesh = jax.sharding.get_mesh()
-    student.place = student.ThisKernel(names)
-    os.environ["SHARD_BY_SHARD_SEED"] = str(seed)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        student.place = place
-        jax.set_mesh(mesh)  # an answer may have set one of its own
-        os.environ.pop("SHARD_BY_SHARD_SEED")
-        if before is not None:
-            os.environ["SHARD_BY_SHARD_SEED"] = before
-
-
 def judge(setup, question, text, seed=0):
-    """Run an answer against the checks of its question.
+    """Run an answer against the checks of its question, in this process.
 
     setup     texts of the cells before the question
     text      the text of the answer cell
@@ -132,20 +128,89 @@ def judge(setup, question, text, seed=0):
     returns   dict: grade_id of a check -> None if passed, else the message
     """
     names, verdicts = {"__name__": "answer"}, {}
-    with asked_of(names, seed):
+    silent = contextlib.redirect_stdout(io.StringIO())
+    with silent, student.asked(student.ThisKernel(names), seed):
         broken = None
         for cell in [*setup, text]:
-            try:
-                exec(compile(cell, "<answer>", "exec"), names)
-            except Exception as error:
-                broken = f"{type(error).__name__}: {error}"
+            broken = run(cell, "<answer>", names) or broken
         for name, (_, cell) in question.checks.items():
-            try:
-                exec(compile(cell, "<check>", "exec"), {"__name__": "check"})
-                verdicts[name] = None
-            except Exception as error:
-                verdicts[name] = broken or f"{type(error).__name__}: {error}"
+            failed = run(cell, "<check>", {"__name__": "check"})
+            verdicts[name] = failed and (broken or failed)
     return verdicts
+
+
+def run(cell, name, names):
+    """Run the text of a cell; returns what it raised, in words, or None."""
+    try:
+        exec(compiled(cell, name), names)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(cell, name):
+    """The code of a cell; setup and checks are compiled once."""
+    return compile(cell, name, "exec")
+
+
+class Bench:
+    """A process in which answers are judged, replaced when one is stuck.
+
+    seconds  how long one answer may take with one draw
+    """
+
+    def __init__(self, seconds=SECONDS):
+        self.seconds, self.process = seconds, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def start(self):
+        """Begin a new process, and wait until it has imported JAX."""
+        # A fork of a process that has used JAX can hang; a new one cannot.
+        context = multiprocessing.get_context("spawn")
+        self.line, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+        self.line.recv()
+
+    def stop(self):
+        """End the process, whatever it is doing."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.line.close()
+            self.process = None
+
+    def judge(self, setup, question, text, seed=0):
+        """What `judge` returns; all checks failed for one that is stopped."""
+        if self.process is None:
+            self.start()
+        self.line.send((setup, question, text, seed))
+        try:
+            if self.line.poll(self.seconds):
+                return self.line.recv()
+            reason = f"it ran longer than {self.seconds:g} s"
+        except (EOFError, OSError):
+            reason = "its process ended"
+        self.stop()
+        return dict.fromkeys(question.checks, f"Stopped: {reason}")
+
+
+def serve(line):
+    """Judge what comes over a line, until it is closed."""
+    # A loop that a mutant does not end may fill a list.
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, limits[1]))
+    line.send("ready")
+    with contextlib.suppress(EOFError):
+        while True:
+            line.send(judge(*line.recv()))
 
 
 def points(question, verdicts):
@@ -157,172 +222,18 @@ def points(question, verdicts):
     )
 
 
-class Damage(ast.NodeTransformer):
-    """Visits a syntax tree and damages the one place numbered `target`.
-
-    target   which damage to do, counted in the order of the visit; None only
-             counts
-    done     the damage that was done, in words
-    """
-
-    def __init__(self, target=None):
-        self.target, self.count, self.done = target, 0, None
-
-    def offer(self, node, variants):
-        """`node`, or the variant whose turn it is.
-
-        variants  pairs (words, function that makes the damaged node)
-        """
-        for words, make in variants:
-            if self.count == self.target:
-                self.done = f"line {node.lineno}: {words}"
-                self.count += 1
-                return ast.copy_location(make(copy.deepcopy(node)), node)
-            self.count += 1
-        return node
-
-    def visit_BinOp(self, node):
-        """Drop either side, or do another operation."""
-        self.generic_visit(node)
-        other = OPERATIONS.get(type(node.op))
-        variants = [
-            (f"`{ast.unparse(node)}` loses its left side", lambda n: n.right),
-            (f"`{ast.unparse(node)}` loses its right side", lambda n: n.left),
-        ]
-        if other:
-            words = f"`{ast.unparse(node)}` with another operation"
-            variants.append((words, lambda n: replaced(n, op=other())))
-        return self.offer(node, variants)
-
-    def visit_Compare(self, node):
-        """Turn a comparison into its opposite, or shift its boundary."""
-        self.generic_visit(node)
-        variants = [
-            (
-                f"`{ast.unparse(node)}` with {new.__name__}",
-                lambda n, new=new: replaced(n, ops=[new()]),
-            )
-            for new in COMPARISONS.get(type(node.ops[0]), ())
-        ]
-        return self.offer(node, variants)
-
-    def visit_Constant(self, node):
-        """Swap mesh axes, and take numbers one further."""
-        value = node.value
-        if isinstance(value, str) and value in AXES:
-            words = f"axis {value} becomes {AXES[value]}"
-            make = (words, lambda n: replaced(n, value=AXES[value]))
-            none = (
-                f"axis {value} is removed",
-                lambda n: replaced(n, value=None),
-            )
-            return self.offer(node, [make, none])
-        if type(value) in (int, float):
-            words = f"{value} becomes {value + 1}"
-            make = (words, lambda n: replaced(n, value=value + 1))
-            return self.offer(node, [make])
-        return node
-
-    def visit_Call(self, node):
-        """Reverse arguments; sum for mean, least for greatest."""
-        self.generic_visit(node)
-        variants = []
-        if len(node.args) > 1:
-            words = f"`{ast.unparse(node)}` with its arguments reversed"
-            variants.append((words, lambda n: replaced(n, args=n.args[::-1])))
-        name = getattr(node.func, "id", getattr(node.func, "attr", None))
-        if name in CALLS:
-            words = f"{name} becomes {CALLS[name]}"
-            variants.append((words, lambda n: renamed(n, CALLS[name])))
-        return self.offer(node, variants)
-
-    def visit_Tuple(self, node):
-        """Reverse the entries."""
-        self.generic_visit(node)
-        if len(node.elts) < 2 or not isinstance(node.ctx, ast.Load):
-            return node
-        words = f"`{ast.unparse(node)}` is reversed"
-        make = (words, lambda n: replaced(n, elts=n.elts[::-1]))
-        return self.offer(node, [make])
-
-    def visit_Return(self, node):
-        """Return nothing."""
-        self.generic_visit(node)
-        words = f"`{ast.unparse(node)}` returns nothing"
-        return self.offer(node, [(words, lambda n: replaced(n, value=None))])
-
-
-OPERATIONS = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.FloorDiv,
-}
-COMPARISONS = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-}
-AXES = {"X": "Y", "Y": "X", "Z": "X"}
-CALLS = {
-    "min": "max",
-    "max": "min",
-    "sum": "max",
-    "prod": "sum",
-    "psum": "pmean",
-    "pmean": "psum",
-}
-
-
-def replaced(node, **fields):
-    """`node` with some of its fields set."""
-    for name, value in fields.items():
-        if isinstance(node, ast.Constant) and value is None:
-            return ast.Constant(None)
-        setattr(node, name, value)
-    return node
-
-
-def renamed(node, name):
-    """A call of another function, in the same module if it has one."""
-    if isinstance(node.func, ast.Attribute):
-        node.func.attr = name
-    else:
-        node.func.id = name
-    return node
-
-
-def mutants(text):
-    """Every version of a solution with one place damaged.
-
-    text     the text of an answer cell
-    returns  list of (what was damaged, damaged text), all of them different
-             from the solution and from each other
-    """
-    counter = Damage()
-    counter.visit(ast.parse(text))
-    found = {ast.unparse(ast.parse(text)): None}
-    for target in range(counter.count):
-        damage = Damage(target)
-        tree = ast.fix_missing_locations(damage.visit(ast.parse(text)))
-        found.setdefault(ast.unparse(tree), damage.done)
-    return [(words, body) for body, words in found.items() if words]
-
-
 class Row(NamedTuple):
     """One line of the kill table.
 
     question  the grade_id of the answer cell
-    kind      "solution", "right", "wrong", "mutant" or "unanswered"
+    kind      "solution", "right", "wrong" or "mutant"
     title     what is right or wrong with the answer
-    accepted  whether it got all points
+    accepted  whether it got all points, with every draw
     expected  whether it should
-    message   what the first failed check said, or ""
+    message   what the first failed check said; for a mutant that is right,
+              why it is; else ""
+    asks      kind of question: "value", "function", "program" or "symbolic"
+    certain   whether it is judged alike with every draw
     """
 
     question: str
@@ -331,58 +242,170 @@ class Row(NamedTuple):
     accepted: bool
     expected: bool
     message: str
+    asks: str = "function"
+    certain: bool = True
+
+    @property
+    def sound(self):
+        """Whether the checks judge it as they should, with every draw."""
+        return self.accepted == self.expected and self.certain
 
 
-def row(setup, question, kind, title, text, expected, seeds):
-    """Judge one answer with every seed; accepted means: with each of them."""
-    messages = []
+def asks(question):
+    """The kind of a question, from what its checks ask `student` for."""
+    used = set()
+    for _, cell in question.checks.values():
+        for node in ast.walk(ast.parse(cell)):
+            if isinstance(node, ast.Attribute):
+                root = getattr(node.value, "id", None)
+                used |= {node.attr} if root == "student" else set()
+    return next((kind for way, kind in ASKED.items() if way in used), "none")
+
+
+def row(setup, question, given, seeds, judge=judge):
+    """Judge one answer with every seed.
+
+    setup     texts of the cells before the question
+    question  Question
+    given     (kind, title, text, expected, note for one that is accepted)
+    seeds     what the hidden checks draw from
+    judge     function such as `judge` or `Bench.judge`
+    """
+    kind, title, text, expected, note = given
+    failed = failures(setup, question, text, seeds, judge)
+    messages = [message for message in failed if message]
+    return Row(
+        question=question.name,
+        kind=kind,
+        title=title,
+        accepted=not messages,
+        expected=expected,
+        message=messages[0] if messages else note,
+        asks=asks(question),
+        certain=len(messages) in (0, len(failed)),
+    )
+
+
+def failures(setup, question, text, seeds, judge):
+    """The first failed check's message for each seed, None where all pass."""
+    failed = []
     for seed in seeds:
         verdicts = judge(setup, question, text, seed).values()
-        messages += [message for message in verdicts if message]
-    accepted = not messages
-    first = messages[0] if messages else ""
-    return Row(question.name, kind, title, accepted, expected, first)
+        failed.append(next((message for message in verdicts if message), None))
+        if failed[-1] and failed[-1].startswith("Stopped: "):
+            break  # it would be stopped again
+    return failed
 
 
-def kill_table(stem, root=ROOT, seeds=(0, 1, 2)):
+def kill_table(stem, root=ROOT, seeds=(0, 1, 2), seconds=SECONDS):
     """Judge everything that there is for one set of exercises.
 
     stem     such as "01_sharded_arrays"
     root     the folder that holds solutions/ and book/
     seeds    what the hidden checks draw from, one run for each
+    seconds  after how long an answer is stopped
     returns  list of Row
     raises   ValueError for an answer to a question that does not exist, and
-             for an equivalent mutant that is not made
+             for an equivalent mutant that is not made or has no reason
     """
+    setup, questions, answers = read_all(stem, root)
+    table = []
+    with Bench(seconds) as bench:
+        for name, question in questions.items():
+            mine = [a for a in answers if a.question == name]
+            table += rows_of(setup, question, mine, seeds, bench.judge)
+    return table
+
+
+def read_all(stem, root=ROOT):
+    """What `read_set` and `read_answers` give for one set of exercises."""
     setup, questions = read_set(root / f"solutions/{stem}/{stem}.ipynb")
     answers = read_answers(root / f"book/exercises/{stem}.answers.py")
     for answer in answers:
         if answer.question not in questions:
             raise ValueError(f"there is no question {answer.question}")
-    table = []
-    for name, question in questions.items():
-        mine = [a for a in answers if a.question == name]
-        table += rows_of(setup, question, mine, seeds)
-    return table
+    return setup, questions, answers
 
 
-def rows_of(setup, question, answers, seeds):
+def rows_of(setup, question, answers, seeds, judge=judge):
     """The rows of one question: given answers first, then mutants."""
-    given = [("solution", "the solution", question.solution, True)]
+    given = [("solution", "the solution", question.solution, True, "")]
     given += [
-        (a.verdict, a.title, a.text, a.verdict == "right")
+        (a.verdict, a.title, a.text, a.verdict == "right", "")
         for a in answers
         if a.verdict != "equivalent"
     ]
-    same = {a.title for a in answers if a.verdict == "equivalent"}
-    damaged = mutants(question.solution)
-    if unknown := same - {words for words, _ in damaged}:
+    same = {a.title: reason(a) for a in answers if a.verdict == "equivalent"}
+    damaged = mutants(question.solution, asks(question) == "program")
+    if unknown := set(same) - {words for words, _ in damaged}:
         raise ValueError(f"{question.name}: no mutant is called {unknown}")
-    given += [("mutant", w, text, w in same) for w, text in damaged]
-    return [
-        row(setup, question, kind, title, text, expected, seeds)
-        for kind, title, text, expected in given
+    given += [
+        ("mutant", words, text, words in same, same.get(words, ""))
+        for words, text in damaged
     ]
+    return [row(setup, question, one, seeds, judge) for one in given]
+
+
+def reason(answer):
+    """Why a mutant is right: the comment that stands below its title."""
+    words = " ".join(answer.text.replace("#", " ").split())
+    if len(words.split()) < 3:
+        raise ValueError(
+            f"{answer.question} equivalent: {answer.title}: say why in a "
+            f"comment of at least three words, got {words!r}"
+        )
+    return words
+
+
+def shortcomings(question, answers):
+    """What is missing beside one question, one sentence each.
+
+    answers  those to this question
+    returns  list of sentences: too few wrong or right answers, or two right
+             ones that differ in nothing but names and style
+    """
+    wrong = [a for a in answers if a.verdict == "wrong"]
+    right = [(a.title, a.text) for a in answers if a.verdict == "right"]
+    found = []
+    for verdict, few, least in (
+        ("wrong", wrong, LEAST_WRONG),
+        ("right", right, LEAST_RIGHT),
+    ):
+        if len(few) < least:
+            found.append(f"{len(few)} {verdict} answers, at least {least}")
+    pairs = itertools.combinations(
+        [("the solution", question.solution), *right], 2
+    )
+    for (title, text), (other, another) in pairs:
+        if not differ(text, another):
+            found.append(f"{title!r} and {other!r} are one answer")
+    return [f"{question.name}: {sentence}" for sentence in found]
+
+
+def summary(table):
+    """The numbers of a kill table, as a dict.
+
+    returns  questions   dict: kind of question -> how many
+             right       answers that must pass, and accepted, those that do
+             wrong       answers and mutants that must not, and rejected,
+                         those that never do
+             equivalent  mutants that are right
+             kill_rate   rejected / wrong
+    """
+    kinds = {row.question: row.asks for row in table}
+    wrong = [row for row in table if not row.expected]
+    same = [r for r in table if r.expected and r.kind == "mutant"]
+    right = [r for r in table if r.expected and r.kind != "mutant"]
+    rejected = sum(row.sound for row in wrong)
+    return {
+        "questions": {k: [*kinds.values()].count(k) for k in kinds.values()},
+        "right": len(right),
+        "accepted": sum(row.sound for row in right),
+        "wrong": len(wrong),
+        "rejected": rejected,
+        "equivalent": len(same),
+        "kill_rate": rejected / len(wrong) if wrong else 0.0,
+    }
 
 
 def sets(root=ROOT):
@@ -391,33 +414,85 @@ def sets(root=ROOT):
     return [path.name.removesuffix(".answers.py") for path in paths]
 
 
-def main(arguments=None):
-    """Print the kill table; returns 1 if an answer is judged wrongly."""
+def lines(table):
+    """The kill table as lines of text."""
+    for row in table:
+        outcome = "passes" if row.accepted else "rejected"
+        outcome = outcome if row.certain else "depends"
+        mark = "" if row.sound else "  <-- WRONG"
+        yield (
+            f"  {row.question:12} {row.asks:8} {row.kind:8} {outcome:8} "
+            f"{row.title}{mark}"
+        )
+        if row.message:
+            yield f"{'':42}{check.shown(row.message)}"
+
+
+def last_line(stem, numbers):
+    """A summary in one line."""
+    kinds = ", ".join(f"{n} {k}" for k, n in numbers["questions"].items())
+    return (
+        f"{stem}: {sum(numbers['questions'].values())} questions ({kinds}); "
+        f"{numbers['accepted']} of {numbers['right']} right answers pass; "
+        f"{numbers['rejected']} of {numbers['wrong']} wrong answers and "
+        f"mutants rejected, {numbers['kill_rate']:.1%}; "
+        f"{numbers['equivalent']} mutants are right"
+    )
+
+
+def report(stem, root, draws):
+    """Judge one set and print its kill table.
+
+    stem     such as "01_sharded_arrays"
+    root     the folder that holds solutions/ and book/
+    draws    how many draws of numbers each answer meets
+    returns  dict of plain data: rows, missing, summary, and sound, which is
+             whether all is as it should be
+    """
+    _, questions, answers = read_all(stem, root)
+    missing = [
+        sentence
+        for name, question in questions.items()
+        for sentence in shortcomings(
+            question, [a for a in answers if a.question == name]
+        )
+    ]
+    table = kill_table(stem, root, range(draws))
+    print(stem)
+    for line in [*lines(table), *(f"  MISSING {words}" for words in missing)]:
+        print(line)
+    print(last_line(stem, summary(table)))
+    return {
+        "rows": [row._asdict() for row in table],
+        "missing": missing,
+        "summary": summary(table),
+        "sound": not missing and all(row.sound for row in table),
+    }
+
+
+def main(arguments=None, root=ROOT):
+    """Print the kill table; returns 1 if anything is not as it should be."""
     parser = argparse.ArgumentParser(
         prog="python -m shardlab.grading.kit",
         description="Print which answers the checks of a set reject.",
     )
     parser.add_argument("set", nargs="?", default="", help="such as 01")
+    parser.add_argument("--json", metavar="FILE", help="write it as JSON too")
+    parser.add_argument(
+        "--draws", type=int, default=3, metavar="N", help="of fresh numbers (3)"
+    )
     options = parser.parse_args(arguments)
-    chosen = [stem for stem in sets() if stem.startswith(options.set)]
+    if options.draws < 1:
+        parser.error(f"--draws must be at least 1, got {options.draws}")
+    chosen = [stem for stem in sets(root) if stem.startswith(options.set)]
     if not chosen:
         print(f"kit: there is no set {options.set!r}", file=sys.stderr)
         return 2
-    wrong = 0
-    for stem in chosen:
-        print(stem)
-        for line in kill_table(stem):
-            sound = line.accepted == line.expected
-            wrong += not sound
-            outcome = "passes" if line.accepted else "rejected"
-            mark = "" if sound else "  <-- WRONG"
-            print(
-                f"  {line.question:12} {line.kind:9} {outcome:8} "
-                f"{line.title}{mark}"
-            )
-            if line.message:
-                print(f"{'':34}{check.shown(line.message)}")
-    return 1 if wrong else 0
+    whole = {stem: report(stem, root, options.draws) for stem in chosen}
+    if options.json:
+        written = json.dumps(whole, indent=1)
+        Path(options.json).write_text(written + "\n", encoding="utf-8")
+    return 0 if all(found["sound"] for found in whole.values()) else 1
 
 
 if __name__ == "__main__":

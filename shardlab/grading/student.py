@@ -72,7 +72,10 @@ class ThisKernel:
         found = self.look_up(name)
         if found is None:
             raise NotAnswered(f"{name} has no answer yet")
-        return encoded(name, expression.text(found))
+        try:
+            return encoded(name, expression.text(found))
+        except ValueError as error:
+            raise WrongAnswer(f"{name}: {error}") from None
 
     def program(self, name, arguments):
         """The encoded bytes of a function that was exported by JAX."""
