@@ -14,10 +14,11 @@ switch  a GPU has one way into a switch that reaches every GPU of its node.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, whole
+from shardlab.arguments import one_of, real, whole
 
 
 class Source(NamedTuple):
@@ -37,6 +38,9 @@ class Source(NamedTuple):
 @dataclass(frozen=True)
 class Chip:
     """One accelerator, its memory and its ways out. None: not published.
+
+    A figure that cannot be one, such as a bandwidth of 0, is a ValueError that
+    names it.
 
     name         as `chip` finds it, such as "v5p"
     flops        bf16 FLOP/s; flops_int8, flops_fp8 and flops_fp4 likewise
@@ -70,6 +74,11 @@ class Chip:
         default_factory=dict, repr=False, compare=False
     )
 
+    def __post_init__(self):
+        _refuse_text(self)
+        _refuse_figures(self)
+        _refuse_shape(self)
+
 
 # The size of an axis decides whether its last chip is wired to its first.
 WRAP_RULES = MappingProxyType(
@@ -79,6 +88,48 @@ WRAP_RULES = MappingProxyType(
         "switch": lambda size: size > 1,
     }
 )
+
+
+# A hop may take no time at all; every other figure is more than nothing.
+_FIGURES = ("flops", "hbm_bytes", "hbm_bw", "link_bw", "dcn_bw")
+_MAYBE = ("flops_int8", "flops_fp8", "flops_fp4")
+_MOST = 10**9  # chips of a node or of an axis: beyond, a slip of the keyboard
+
+
+def _refuse_text(chip):
+    if not (isinstance(chip.name, str) and chip.name):
+        raise ValueError(f"name must be text such as 'v5p', got {chip.name!r}")
+    if not isinstance(chip.sources, Mapping):
+        raise ValueError(
+            f"sources must be a mapping of figures, got {chip.sources!r}"
+        )
+    one_of("wrap_rule", chip.wrap_rule, WRAP_RULES)
+
+
+def _refuse_figures(chip):
+    given = [name for name in _MAYBE if getattr(chip, name) is not None]
+    for name in (*_FIGURES, *given):
+        real(name, getattr(chip, name), above=0)
+    real("hop_latency", chip.hop_latency)
+
+
+def _refuse_shape(chip):
+    axes, pod = whole("axes", chip.axes, least=0), chip.pod
+    if axes > 3 or (axes == 0) != (chip.wrap_rule == "switch"):
+        raise ValueError(
+            "axes must be 1 to 3 on a torus and 0 on a switch, got "
+            f"{axes} and the wrap_rule {chip.wrap_rule!r}"
+        )
+    if not isinstance(pod, tuple) or len(pod) not in (0, axes):
+        raise ValueError(
+            f"pod must be (), or a size for each of {axes} axes; got {pod!r}"
+        )
+    for name, size in (
+        ("node_size", chip.node_size),
+        *(("pod", n) for n in pod),
+    ):
+        if whole(name, size) > _MOST:
+            raise ValueError(f"{name} must be at most {_MOST:,}, got {size!r}")
 
 
 def _sources(default, **others):
@@ -95,7 +146,15 @@ _BOOK_LINKS = Source(
 )
 _GPU_BOOK = Source("scaling-book part 12, GPU specs", "2025-08-18")
 _V6E_PAGE = Source("Cloud TPU documentation, TPU v6e", "2026-11-21")
-_A100_SHEET = Source("NVIDIA A100 80GB data sheet", "2021-06")
+# The sheet itself bears no date; the page that gives its figures was read.
+_A100_SHEET = Source(
+    "NVIDIA A100 data sheet 1758950 r4, as glennklockwood.com gives it",
+    "2026-11-21",
+)
+_A100_NODE = Source(
+    "NVIDIA DGX SuperPOD with DGX A100, RA-09950-001, revision 06",
+    "2020-11-18",
+)
 _TPU_HOP = Source(
     "scaling-book part 3, AllGather latency", "2025-02-04", "about 1 us"
 )
@@ -201,13 +260,10 @@ A100 = Chip(
     node_size=8,
     sources=_sources(
         _A100_SHEET,
-        link_bw=_A100_SHEET._replace(printed="600 GB/s, both directions"),
+        link_bw=_A100_SHEET._replace(printed="300 + 300 GB/s"),
         hop_latency=_GPU_HOP,
-        dcn_bw=Source(
-            "NVIDIA DGX SuperPOD with DGX A100, RA-09950-001",
-            "2020-11-18",
-            "HDR 200 Gb/s per GPU",
-        ),
+        dcn_bw=_A100_NODE._replace(printed="HDR 200 Gb/s per GPU"),
+        node_size=_A100_NODE,
     ),
 )
 
@@ -269,7 +325,8 @@ B200 = Chip(
     sources=_sources(
         _GPU_BOOK,
         hbm_bytes=Source(
-            "NVIDIA DGX B200 data sheet", "2024-03", "1,440 GB for 8 GPUs"
+            "NVIDIA NIM documentation, Boltz-2 1.8.0, supported GPUs",
+            "2026-11-21",
         ),
         hop_latency=_GPU_HOP,
         dcn_bw=_GPU_BOOK._replace(printed="400 GB/s per node of 8"),
@@ -329,6 +386,39 @@ def flops_at(chip, precision="bf16"):
     return at[precision]
 
 
+def reach(chip):
+    """Chips that one network joins at link_bw: a node of GPUs, a pod of TPUs.
+
+    Beyond them every byte takes the slower way, dcn_bw.
+
+    chip     Chip
+    returns  chips; infinity for a torus whose pod is not known
+    raises   ValueError if chip is no Chip
+    source   scaling-book parts 2 and 12
+    """
+    if not _known(chip).axes:
+        return chip.node_size
+    return prod(chip.pod) if chip.pod else inf
+
+
+def longest_axis(chip):
+    """Chips of the longest axis that a chip's network can have.
+
+    Optical switches join the cubes of 4 x 4 x 4 of a v4p or v5p in any
+    arrangement, in one row too; the axes of other chips are as they were wired.
+
+    chip     Chip
+    returns  chips; infinity for a torus whose pod is not known
+    raises   ValueError if chip is no Chip
+    source   scaling-book part 2, networking; Cloud TPU documentation, TPU v5p
+    """
+    most = reach(chip)
+    if not chip.pod:
+        return most
+    cubes = chip.wrap_rule == "multiple of 4" and chip.axes == 3
+    return most // 16 if cubes else max(chip.pod)
+
+
 def wraps(chip, size):
     """Whether an axis of that many chips is a closed ring.
 
@@ -337,12 +427,19 @@ def wraps(chip, size):
     node close into a ring, in one direction.
 
     chip     Chip
-    size     chips along the axis
+    size     chips along the axis, at most `longest_axis`
     returns  True for a ring, False for a line
-    raises   ValueError if chip is no Chip or size no whole number above 0
+    raises   ValueError if chip is no Chip, or size no axis that it can have
     source   scaling-book part 2, networking
     """
-    return WRAP_RULES[_known(chip).wrap_rule](whole("size", size))
+    most = longest_axis(chip)
+    if whole("size", size) > most:
+        where = "pod" if chip.axes else "node"
+        raise ValueError(
+            f"size of an axis of a {chip.name} must be at most {most}, the "
+            f"longest in one {where}; got {size!r}"
+        )
+    return WRAP_RULES[chip.wrap_rule](size)
 
 
 def ring_directions(chip):
@@ -356,15 +453,18 @@ def ring_directions(chip):
     return 2 if _known(chip).axes else 1
 
 
-def axis_bw(chip):
-    """W, the bytes/s that one chip sends along one axis that is a ring.
+def axis_bw(chip, wrap=True):
+    """W, the bytes/s that carry a collective along one axis.
 
     chip     Chip
-    returns  bytes/s: 2 * link_bw on a torus, link_bw on a switch
-    raises   ValueError if chip is no Chip
+    wrap     True: the axis is a ring; False: a line, whose busiest link works
+             one way; on a switch it does not matter
+    returns  bytes/s: 2 * link_bw on a ring of a torus, else link_bw
+    raises   ValueError that names the argument and what was expected
     source   scaling-book part 3; part 12 for the switch
     """
-    return ring_directions(chip) * chip.link_bw
+    ring = one_of("wrap", wrap, (True, False))
+    return (ring_directions(chip) if ring else 1) * _known(chip).link_bw
 
 
 def alpha(chip, n_axes=1, precision="bf16"):

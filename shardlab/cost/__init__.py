@@ -2,18 +2,21 @@
 
 Bytes, seconds, FLOP/s and bytes/s; a multiply-add is two FLOPs. `link_bw` is
 one link in one direction, W = 2 link_bw what a chip sends along an axis that
-is a closed ring. Five parts:
+is a closed ring. Six parts:
 
 collectives  seconds and exact bytes on rings, lines and tori
+network      the way that a mesh axis takes on a chip's network, and beyond
 matmuls      one matmul, on one chip and on several
 volumes      bytes that a layer moves under each strategy
 strategies   seconds of a layer, a step, a run under each strategy
 thresholds   where a strategy is compute-bound, and the best split
 
-Two measures of traffic, never mixed: `volume`, what the field's texts charge
-(an AllGather the whole array), and `sent`, the bytes that really leave a chip
-under a named algorithm. Nothing here imports JAX, and nothing is counted:
-`shardlab.ring`, `shardlab.count` and `shardlab.pipeline` count, and agree.
+Measures of traffic, never mixed: `volume`, what the field's texts charge (an
+AllGather the whole array); `sent`, the bytes that really leave a chip's own
+array under a named algorithm; and `carried`, the bytes that leave a chip over
+its links, those included that it passes on for others in an AllToAll. Nothing
+here imports JAX, and nothing is counted: `shardlab.ring`, `shardlab.count` and
+`shardlab.pipeline` count, and agree.
 """
 
 from shardlab.cost.collectives import (
@@ -22,11 +25,13 @@ from shardlab.cost.collectives import (
     axes_in_use,
     axis_size,
     break_even_bytes,
+    carried,
     exchange_phases,
     exchange_share,
     gather_phases,
     gather_share,
     hops,
+    permute_way,
     sent,
     step_bytes,
     t_all_gather,
@@ -53,6 +58,7 @@ from shardlab.cost.matmuls import (
     t_matmul_gather,
     t_matmul_reduce,
 )
+from shardlab.cost.network import t_comm, t_exchange
 from shardlab.cost.strategies import (
     attention_flops,
     bubble,
@@ -61,12 +67,13 @@ from shardlab.cost.strategies import (
     mfu,
     naive_bubble,
     step_seconds,
-    t_comm,
+    t_context,
     t_cross_pod,
     t_expert,
     t_layer,
+    t_pipeline,
     t_pipeline_send,
-    t_ring_attention,
+    t_pods,
     t_train,
     training_flops,
     zero_bubble,
@@ -118,6 +125,7 @@ __all__ = [
     "best_split",
     "break_even_bytes",
     "bubble",
+    "carried",
     "compute_bound_batch",
     "context_volume",
     "dp_volume",
@@ -141,6 +149,7 @@ __all__ = [
     "mixed_pays_from",
     "mixed_tokens_per_chip",
     "naive_bubble",
+    "permute_way",
     "pipeline_volume",
     "pod_tokens",
     "ring_attention_tokens",
@@ -156,7 +165,9 @@ __all__ = [
     "t_chain_all_reduce",
     "t_collective",
     "t_comm",
+    "t_context",
     "t_cross_pod",
+    "t_exchange",
     "t_expert",
     "t_gather_matmul",
     "t_layer",
@@ -165,10 +176,11 @@ __all__ = [
     "t_matmul_gather",
     "t_matmul_reduce",
     "t_permute",
+    "t_pipeline",
     "t_pipeline_send",
+    "t_pods",
     "t_reduce",
     "t_reduce_scatter",
-    "t_ring_attention",
     "t_send",
     "t_switch_all_to_all",
     "t_train",

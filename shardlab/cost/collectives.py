@@ -4,12 +4,15 @@ from fractions import Fraction
 from math import prod
 from numbers import Integral
 
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import one_of
+from shardlab.cost.sizes import amount, how_many, sizes
 
 _EITHER = (True, False)
+LONGEST = 10**6  # axis whose steps are listed one by one
 KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all")
 
-# What the field's texts charge for each, as a multiple of the whole array.
+# What the field's texts charge for each, as a multiple of the whole array; of a
+# permute the message: the shard that each chip hands on.
 VOLUMES = {
     "all_gather": Fraction(1),
     "reduce_scatter": Fraction(1),
@@ -17,7 +20,10 @@ VOLUMES = {
     "all_to_all": Fraction(1, 4),
     "broadcast": Fraction(1),
     "reduce": Fraction(1),
+    "permute": Fraction(1),
 }
+# A permute takes as long as its way, and has no limit of many chips.
+_LIMITS = tuple(kind for kind in VOLUMES if kind != "permute")
 
 
 # ---- one axis: hops and shares -----------------------------------------------
@@ -31,7 +37,7 @@ def axis_size(X, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3
     """
-    X = whole("X", X)
+    X = how_many("X", X)
     one_of("wrap", wrap, _EITHER)
     one_of("ties", ties, ("split", "one_way"))
     if one_of("directions", directions, (1, 2)) == 1 and not wrap and X > 1:
@@ -107,9 +113,10 @@ def t_send(V, link_bw, distance=1, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 2, problem 5
     """
-    links = whole("distance", distance, least=0)
-    first_byte = links * real("hop_latency", hop_latency)
-    return first_byte + real("V", V) / real("link_bw", link_bw, above=0)
+    links = how_many("distance", distance, least=0)
+    first_byte = links * amount("hop_latency", hop_latency)
+    [link_bw] = sizes(link_bw=link_bw)
+    return first_byte + float(amount("V", V)) / float(link_bw)
 
 
 def t_all_gather(
@@ -120,8 +127,7 @@ def t_all_gather(
     V            bytes of the whole array, as it is after the gather
     X            chips on the axis, or up to three such numbers, first to last
     link_bw      bytes/s of one link in one direction
-    wrap         True for a ring, False for a line; or one of them an axis
-    directions, ties  as in `gather_share`
+    wrap, directions, ties  as in `gather_share`; wrap also one for each axis
     hop_latency  seconds that each hop takes besides
     returns      seconds; on a ring V (X - 1) / X over W = 2 link_bw
     raises       ValueError that names the argument and what was expected
@@ -200,9 +206,9 @@ def gather_phases(V, X, wrap=True):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, AllGather over several axes
     """
-    sizes, rings = _sizes(X), _rings(wrap, X)
-    V_axis, phases = _exact("V", V) / prod(sizes), []
-    for n, ring in zip(sizes, rings, strict=True):
+    chips, rings = _sizes(X), _rings(wrap, X)
+    V_axis, phases = _exact("V", V) / prod(chips), []
+    for n, ring in zip(chips, rings, strict=True):
         V_axis *= n
         phases.append((V_axis, n, ring))
     return phases
@@ -218,10 +224,10 @@ def exchange_phases(V, X, wrap=True):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, AllToAll over several axes
     """
-    sizes, rings = _sizes(X), _rings(wrap, X)
-    on_one_chip = _exact("V", V) / prod(sizes)
+    chips, rings = _sizes(X), _rings(wrap, X)
+    on_one_chip = _exact("V", V) / prod(chips)
     return [
-        (on_one_chip * n, n, ring) for n, ring in zip(sizes, rings, strict=True)
+        (on_one_chip * n, n, ring) for n, ring in zip(chips, rings, strict=True)
     ]
 
 
@@ -233,15 +239,14 @@ def t_broadcast(
     V            bytes of the array
     X            chips on the axis
     link_bw      bytes/s of one link in one direction
-    pieces       pieces that follow each other on each way; on a ring each way
-                 carries half of V all round, on a line each way all of V
+    pieces       of V that follow each other, or on a ring of half of it a way
     root         the chip that has it; matters on a line only
     wrap, directions, hop_latency  as in `t_all_gather`
     returns      seconds; V / W on a ring, V / link_bw on a line, as pieces grow
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
-    X, pieces = axis_size(X, wrap, directions), whole("pieces", pieces)
+    X, pieces = axis_size(X, wrap, directions), how_many("pieces", pieces)
     root = _chip(root, X)
     far = X - 1 if wrap else max(root, X - 1 - root)
     piece = _exact("V", V) / (pieces * (directions if wrap else 1))
@@ -265,34 +270,39 @@ def t_reduce(
     return t_broadcast(V, X, link_bw, pieces, root, *how)
 
 
-def t_permute(
-    V,
-    X,
-    link_bw,
-    shift=1,
-    wrap=True,
-    directions=2,
-    ties="split",
-    hop_latency=0.0,
-):
+def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, **way):
     """Seconds to hand every shard `shift` chips on, the shortest way.
 
     V            bytes of the whole array; each chip sends V / X
     X            chips on the axis
     link_bw      bytes/s of one link in one direction
     shift        the shard of chip c goes to chip (c + shift) mod X
-    wrap, directions, ties, hop_latency  as in `t_all_gather`
+    hop_latency  seconds that each hop takes besides
+    way          wrap, directions and ties, as in `gather_share`
     returns      seconds; on a line the last chips send theirs all the way back
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
+    far, share = permute_way(X, shift, **way)
+    return far * t_send(_exact("V", V) * share, link_bw, 1, hop_latency)
+
+
+def permute_way(X, shift=1, wrap=True, directions=2, ties="split"):
+    """Hops that a permute takes, and the part of the array in each of them.
+
+    X           chips on the axis
+    shift       the shard of chip c goes to chip (c + shift) mod X
+    wrap, directions, ties  as in `gather_share`
+    returns     hops, exact Fraction; a shard, or half of one if it is a tie
+    raises      ValueError that names the argument and what was expected
+    source      chapter 3
+    """
     X = axis_size(X, wrap, directions, ties)
-    ahead = whole("shift", shift, least=0) % X
+    ahead = how_many("shift", shift, least=0) % X
     back = (X - ahead) % X
     tie = ahead == back > 0 and wrap and directions == 2 and ties == "split"
-    shard = _exact("V", V) / (2 * X if tie else X)
     far = ahead if directions == 1 else (min if wrap else max)(ahead, back)
-    return far * t_send(shard, link_bw, 1, hop_latency)
+    return far, Fraction(1, 2 * X if tie else X)
 
 
 def t_chain_all_reduce(V, X, link_bw, pieces=1, hop_latency=0.0):
@@ -307,7 +317,7 @@ def t_chain_all_reduce(V, X, link_bw, pieces=1, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
-    X, pieces = whole("X", X), whole("pieces", pieces)
+    X, pieces = how_many("X", X), how_many("pieces", pieces)
     step = t_send(_exact("V", V) / pieces, link_bw, 1, hop_latency)
     return (pieces + 2 * X - 3) * step if X > 1 else 0.0
 
@@ -323,7 +333,7 @@ def t_switch_all_to_all(V, X, link_bw, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 12, collectives within a node
     """
-    leaves = _exact("V", V) * Fraction(whole("X", X) - 1, X**2)
+    leaves = _exact("V", V) * Fraction(how_many("X", X) - 1, X**2)
     return t_send(leaves, link_bw, 1 if X > 1 else 0, hop_latency)
 
 
@@ -334,7 +344,8 @@ def volume(kind, V):
     """Bytes that the field's texts charge for a collective.
 
     kind     a key of VOLUMES, such as "all_gather"
-    V        bytes of the whole array: after a gather, before a scatter
+    V        bytes of the whole array: after a gather, before a scatter; of a
+             permute, of the shard that each chip hands on
     returns  bytes: V; twice that for an AllReduce, a quarter for an AllToAll
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, summary
@@ -346,23 +357,23 @@ def volume(kind, V):
 def axes_in_use(kind, X):
     """Axes whose bandwidth a collective can use at the same time, at best.
 
-    kind     a key of VOLUMES, such as "all_gather"
+    kind     a key of VOLUMES, such as "all_gather", but no permute
     X        chips on the axis, or up to three such numbers
     returns  exact number: all axes of two chips or more; for an AllToAll the
              longest axis binds, and N / max(X) counts
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, summary and AllToAll on a torus
     """
-    sizes = [n for n in _sizes(X) if n > 1]
-    if one_of("kind", kind, VOLUMES) == "all_to_all" and sizes:
-        return _plain(Fraction(prod(sizes), max(sizes)))
-    return len(sizes)
+    used = [n for n in _sizes(X) if n > 1]
+    if one_of("kind", kind, _LIMITS) == "all_to_all" and used:
+        return _plain(Fraction(prod(used), max(used)))
+    return len(used)
 
 
 def t_limit(kind, V, X, link_bw, wrap=True, hop_latency=0.0):
     """Seconds that texts quote: all links busy, and many chips.
 
-    kind         a key of VOLUMES, such as "all_gather"
+    kind         a key of VOLUMES, such as "all_gather", but no permute
     V            bytes of the whole array
     X            chips on the axis, or up to three such numbers
     link_bw      bytes/s of one link in one direction
@@ -372,10 +383,10 @@ def t_limit(kind, V, X, link_bw, wrap=True, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3, summary
     """
-    W = real("link_bw", link_bw, above=0) * (1 + one_of("wrap", wrap, _EITHER))
+    W = sizes(link_bw=link_bw)[0] * (1 + one_of("wrap", wrap, _EITHER))
     axes, rounds = axes_in_use(kind, X), 2 if kind == "all_reduce" else 1
     far = rounds * sum(hops(n, wrap) for n in _sizes(X))
-    t_hops = far * real("hop_latency", hop_latency)
+    t_hops = far * amount("hop_latency", hop_latency)
     return max(float(volume(kind, V) / axes) / W if axes else 0.0, t_hops)
 
 
@@ -388,14 +399,35 @@ def break_even_bytes(link_bw, hop_latency):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3, AllGather latency
     """
-    message = real("link_bw", link_bw, above=0)
-    return message * real("hop_latency", hop_latency)
+    [link_bw] = sizes(link_bw=link_bw)
+    return link_bw * amount("hop_latency", hop_latency)
 
 
 # ---- exact bytes: what leaves a chip, and each step's busiest link -----------
 
 
 def sent(kind, V, X, wrap=True, directions=2):
+    """Bytes that leave a chip's own array, whatever is passed on for others.
+
+    kind        "all_gather", "reduce_scatter", "all_reduce", "all_to_all" or
+                "permute"
+    V           bytes of the whole array; of a permute, of one chip's shard
+    X, wrap, directions  as in `carried`
+    returns     exact bytes of one chip: V (N - 1) / N^2 of an AllToAll on N
+                chips, V of a permute, all that is carried of the others
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 3, AllToAll
+    """
+    one_of("kind", kind, (*KINDS, "permute"))
+    if kind not in ("all_to_all", "permute"):
+        return carried(kind, V, X, wrap, directions)
+    carried("all_gather", V, X, wrap, directions)  # refuses what is no network
+    N = prod(_sizes(X))
+    part = Fraction(N - 1, N**2) if kind == "all_to_all" else int(N > 1)
+    return _plain(_exact("V", V) * part)
+
+
+def carried(kind, V, X, wrap=True, directions=2):
     """Bytes that leave a chip over all its links, passing on included.
 
     kind        "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
@@ -403,22 +435,22 @@ def sent(kind, V, X, wrap=True, directions=2):
     X           chips on the axis, or up to three such numbers, first to last
     wrap        True for a ring, False for a line; or one of them an axis
     directions  2: links carry data both ways; 1: rings used one way round
-    returns     exact bytes of one chip; of the busiest one, where axes are
-                lines; how ties are broken does not matter
+    returns     exact bytes of one chip, the busiest where axes are lines; how
+                ties are broken does not matter
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, problem 10
     """
     if one_of("kind", kind, KINDS) == "all_reduce":
         halves = ("reduce_scatter", "all_gather")
-        return sum(sent(k, V, X, wrap, directions) for k in halves)
-    exchange = kind == "all_to_all"
-    phases = (exchange_phases if exchange else gather_phases)(V, X, wrap)
-    return _plain(
-        sum(V_axis * _sent(kind, n, r, directions) for V_axis, n, r in phases)
-    )
+        return sum(carried(k, V, X, wrap, directions) for k in halves)
+    phases = exchange_phases if kind == "all_to_all" else gather_phases
+    parts = [
+        v * _leaves(kind, n, r, directions) for v, n, r in phases(V, X, wrap)
+    ]
+    return _plain(sum(parts))
 
 
-def _sent(kind, X, wrap, directions):
+def _leaves(kind, X, wrap, directions):
     """Part of the array on one axis that leaves the busiest chip."""
     axis_size(X, wrap, directions)
     if kind == "all_to_all" and not wrap:
@@ -430,95 +462,80 @@ def _sent(kind, X, wrap, directions):
     return Fraction(X + 1 if inner else X - 1, X)
 
 
-def step_bytes(
-    kind, V, X, wrap=True, directions=2, ties="split", algorithm="phases"
-):
+def step_bytes(kind, V, X, algorithm="phases", **way):
     """Bytes on the busiest link, step by step, in every phase of a collective.
 
-    kind        "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
-    V           bytes of the whole array
-    X           chips on the axis, or up to three such numbers
-    wrap, directions, ties  as in `t_all_gather`
-    algorithm   "phases": one axis after the other, in the order of X;
-                "balanced": the array is cut in as many parts as there are
-                axes, and part k starts with axis k, so that in each phase
-                every axis carries one part
-    returns     for each phase a list of its parts, each a list of exact bytes,
-                one number a step; parts run side by side
-    raises      ValueError that names the argument and what was expected
-    source      scaling-book part 3; chapter 3
+    kind       "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
+    V, X       bytes of the whole array; chips on the axis, or on up to three
+    algorithm  "phases": one axis after the other, in the order of X;
+               "balanced": as many parts as axes, part k starts with axis k
+    way        wrap, directions and ties, as in `t_all_gather`
+    returns    for each phase a list of its parts, which run side by side: for
+               each a list of exact bytes, one number a step
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 3; chapter 3
     """
     one_of("kind", kind, KINDS)
-    one_of("algorithm", algorithm, ("phases", "balanced"))
-    how = (V, X, wrap, directions, ties, algorithm)
     if kind == "all_to_all":
-        return _phases_of_parts(exchange_phases, _exchanged, *how)
-    gather = _phases_of_parts(gather_phases, _gathered, *how)
+        return _in_phases(exchange_phases, _exchanged, V, X, algorithm, **way)
+    gather = _in_phases(gather_phases, _gathered, V, X, algorithm, **way)
     scatter = [[part[::-1] for part in phase] for phase in gather[::-1]]
-    whole_way = {"all_gather": gather, "reduce_scatter": scatter}
-    return whole_way.get(kind, scatter + gather)
+    halves = {"all_gather": gather, "reduce_scatter": scatter}
+    return halves.get(kind, scatter + gather)
 
 
-def t_collective(
-    kind,
-    V,
-    X,
-    link_bw,
-    wrap=True,
-    directions=2,
-    ties="split",
-    algorithm="phases",
-    hop_latency=0.0,
-    overlap=False,
-):
+def t_collective(kind, V, X, link_bw, hop_latency=0.0, overlap=False, **way):
     """Seconds of a collective by either algorithm, with latency either way.
 
     kind         "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
-    V            bytes of the whole array
-    X            chips on the axis, or up to three such numbers
+    V, X         bytes of the whole array; chips on the axis, or on up to three
     link_bw      bytes/s of one link in one direction
-    wrap, directions, ties, algorithm  as in `step_bytes`
     hop_latency  seconds that a hop takes however small the message
     overlap      False: latency is added to each step; True: it runs beside
                  the transfer, and the longer of the two counts
+    way          algorithm, wrap, directions and ties, as in `step_bytes`
     returns      seconds; a phase lasts as long as the slowest of its parts
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3; chapter 3
     """
-    clock = (
-        real("link_bw", link_bw, above=0),
-        real("hop_latency", hop_latency),
-        one_of("overlap", overlap, _EITHER),
-    )
-    phases = step_bytes(kind, V, X, wrap, directions, ties, algorithm)
+    clock = link_bw, hop_latency, overlap
+    _lasts([0], *clock)  # a wrong clock is refused though nothing moves
+    phases = step_bytes(kind, V, X, **way)
     return sum(max(_lasts(part, *clock) for part in phase) for phase in phases)
 
 
 def _lasts(part, link_bw, hop_latency, overlap):
     """Seconds of the steps of one part, one after the other."""
     transfers = [t_send(step, link_bw) for step in part]
-    if overlap:
+    hop_latency = amount("hop_latency", hop_latency)
+    if one_of("overlap", overlap, _EITHER):
         return sum(max(transfer, hop_latency) for transfer in transfers)
     return sum(transfers) + len(part) * hop_latency
 
 
-def _phases_of_parts(phases, chunks, V, X, wrap, directions, ties, algorithm):
+def _in_phases(phases, chunks, V, X, algorithm, wrap=True, **ways):
     """For each phase, for each part of the array, the bytes of its steps."""
-    sizes, rings = _sizes(X), _rings(wrap, X)
-    count = len(sizes) if algorithm == "balanced" else 1
+    one_of("algorithm", algorithm, ("phases", "balanced"))
+    chips, rings = _sizes(X), _rings(wrap, X)
+    if max(chips) > LONGEST:
+        raise ValueError(
+            f"X must be at most {LONGEST:,} chips where steps are listed, "
+            f"got {X!r}"
+        )
+    count = len(chips) if algorithm == "balanced" else 1
     V, parts = _exact("V", V) / count, []
     for k in range(count):
-        turned = (sizes[k:] + sizes[:k], rings[k:] + rings[:k])
+        turned = (chips[k:] + chips[:k], rings[k:] + rings[:k])
         parts.append(
             [
-                [_plain(V_axis * c) for c in chunks(n, ring, directions, ties)]
+                [_plain(V_axis * c) for c in chunks(n, ring, **ways)]
                 for V_axis, n, ring in phases(V, *turned)
             ]
         )
     return [list(phase) for phase in zip(*parts, strict=True)]
 
 
-def _gathered(X, wrap, directions, ties):
+def _gathered(X, wrap, directions=2, ties="split"):
     """Parts of the array on the busiest link: a shard, or half a tie."""
     steps = hops(X, wrap, directions)
     tie = _ties(X, wrap, directions, ties)
@@ -526,7 +543,7 @@ def _gathered(X, wrap, directions, ties):
     return whole_ones + [Fraction(1, 2 * X)] * tie
 
 
-def _exchanged(X, wrap, directions, ties):
+def _exchanged(X, wrap, directions=2, ties="split"):
     """Parts of the array on the busiest link: the farthest start first."""
     steps = hops(X, wrap, directions)
     tie = Fraction(_ties(X, wrap, directions, ties), 2)
@@ -547,7 +564,7 @@ def _ties(X, wrap, directions, ties):
 
 def _exact(name, value):
     """A number of bytes as a Fraction, so that nothing is rounded."""
-    number = real(name, value)
+    number = amount(name, value)
     if isinstance(value, Integral):
         return Fraction(int(value))
     return value if isinstance(value, Fraction) else Fraction(number)
@@ -560,7 +577,7 @@ def _plain(number):
 
 def _chip(root, X):
     """The root of a broadcast, if it is one of the chips."""
-    if whole("root", root, least=0) >= X:
+    if how_many("root", root, least=0) >= X:
         raise ValueError(
             f"root must be one of {X} chips, 0 to {X - 1}; got {root!r}"
         )
@@ -570,10 +587,10 @@ def _chip(root, X):
 def _sizes(X):
     """Chips along each of one to three axes."""
     if not isinstance(X, (tuple, list)):
-        return (whole("X", X),)
+        return (how_many("X", X),)
     if not 1 <= len(X) <= 3:
         raise ValueError(f"X must have 1 to 3 axes, got {len(X)}: {X!r}")
-    return tuple(whole("X", n) for n in X)
+    return tuple(how_many("X", n) for n in X)
 
 
 def _rings(wrap, X):

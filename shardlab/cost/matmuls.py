@@ -3,8 +3,10 @@
 from math import inf
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, real, whole
-from shardlab.hw import axis_bw, flops_at
+from shardlab.arguments import one_of, real
+from shardlab.cost.network import moved_in, way
+from shardlab.cost.sizes import amount, how_many, sizes
+from shardlab.hw import flops_at
 
 
 class Times(NamedTuple):
@@ -30,12 +32,28 @@ def seconds(times, overlap=True):
     overlap  True: communication runs beside arithmetic, and the longer of the
              two counts; False: one after the other
     returns  seconds
-    raises   ValueError if overlap is neither True nor False
+    raises   ValueError that names the argument and what was expected
     source   scaling-book part 1, rooflines
     """
-    return (
-        max(times) if one_of("overlap", overlap, (True, False)) else sum(times)
-    )
+    math, comm = some_times("times", times)
+    beside = one_of("overlap", overlap, (True, False))
+    return max(math, comm) if beside else math + comm
+
+
+def some_times(name, value):
+    """The argument `name` as Times, if it is a pair of seconds.
+
+    value    Times, or another pair
+    returns  Times
+    raises   ValueError that names the argument and what was expected
+    source   chapter 4
+    """
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(
+            f"{name} must be Times, seconds of arithmetic and of "
+            f"communication; got {value!r}"
+        )
+    return Times(*(real(name, seconds) for seconds in value))
 
 
 def matmul_flops(B, D, F):
@@ -47,7 +65,7 @@ def matmul_flops(B, D, F):
     source   scaling-book part 1, "matrix multiplication"
     """
     for name, size in (("B", B), ("D", D), ("F", F)):
-        real(name, size)
+        amount(name, size)
     return 2 * B * D * F
 
 
@@ -79,62 +97,73 @@ def compute_bound_batch(D, F, chip, itemsize=2, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 1, "matrix multiplication"
     """
-    D, F = real("D", D, above=0), real("F", F, above=0)
+    D, F = sizes(D=D, F=F)
     knee = flops_at(chip, precision) / chip.hbm_bw * _bytes(itemsize) / 2
     room = D * F / knee - D - F
     return D * F / room if room > 0 else inf
 
 
-def t_gather_matmul(B, D, F, X, chip, n_axes=1, itemsize=2):
+def t_gather_matmul(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     """In[B, D] @ W_in[D_X, F]: gather the weights, then multiply on each chip.
 
     B, D, F   sizes, in elements
     X         chips that hold the weights
     chip      Chip
-    n_axes    axes of the network that carry the gather, all of them rings
+    n_axes    axes of the network that carry the gather
     itemsize  bytes per element; 2 is bf16
+    how       wrap and inside, as in `t_comm`; precision of the arithmetic
     returns   Times; the AllGather at its limit V / (W n_axes)
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, problem 4, first strategy
     """
-    V = _bytes(itemsize) * D * F if whole("X", X) > 1 else 0
-    t_math = matmul_flops(B, D, F) / flops_at(chip)
-    return Times(t_math, V / (whole("n_axes", n_axes) * axis_bw(chip)))
+    flops = matmul_flops(B, D, F)
+    V = _bytes(itemsize) * D * F
+    return _times(flops, V, X, chip, n_axes, **how)
 
 
-def t_matmul_reduce(B, D, F, X, chip, n_axes=1, itemsize=2):
+def t_matmul_reduce(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     """In[B, D_X] @ W_in[D_X, F]: multiply what is there, AllReduce the sums.
 
     B, D, F   sizes, in elements
     X         chips over which D is cut
     chip      Chip
-    n_axes    axes of the network that carry the AllReduce, all of them rings
+    n_axes    axes of the network that carry the AllReduce
     itemsize  bytes per element; 2 is bf16
+    how       wrap and inside, as in `t_comm`; precision of the arithmetic
     returns   Times; the AllReduce at its limit 2 V / (W n_axes)
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, problem 4, second strategy
     """
-    V = _bytes(itemsize) * B * F if whole("X", X) > 1 else 0
-    t_math = matmul_flops(B, D, F) / (X * flops_at(chip))
-    return Times(t_math, 2 * V / (whole("n_axes", n_axes) * axis_bw(chip)))
+    flops = matmul_flops(B, D, F) / how_many("X", X)
+    V = _bytes(itemsize) * B * F
+    return _times(flops, 2 * V, X, chip, n_axes, **how)
 
 
-def t_matmul_gather(B, D, F, X, chip, n_axes=1, itemsize=2):
+def t_matmul_gather(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     """In[B, D] @ W_in[D, F_X]: multiply, then AllGather the result.
 
     B, D, F   sizes, in elements
     X         chips over which F, or B, is cut
     chip      Chip
-    n_axes    axes of the network that carry the gather, all of them rings
+    n_axes    axes of the network that carry the gather
     itemsize  bytes per element; 2 is bf16
+    how       wrap and inside, as in `t_comm`; precision of the arithmetic
     returns   Times; the AllGather at its limit V / (W n_axes)
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, problem 5
     """
-    V = _bytes(itemsize) * B * F if whole("X", X) > 1 else 0
-    t_math = matmul_flops(B, D, F) / (X * flops_at(chip))
-    return Times(t_math, V / (whole("n_axes", n_axes) * axis_bw(chip)))
+    flops = matmul_flops(B, D, F) / how_many("X", X)
+    V = _bytes(itemsize) * B * F
+    return _times(flops, V, X, chip, n_axes, **how)
+
+
+def _times(flops, V, X, chip, n_axes, precision="bf16", **on):
+    """Times of each chip's FLOPs, and of V bytes unless it is alone."""
+    lies = way(chip, n_axes, how_many("X", X), **on)
+    t_comm = moved_in(V, lies) if X > 1 else 0
+    return Times(flops / flops_at(chip, precision), t_comm)
 
 
 def _bytes(itemsize):
-    return real("itemsize", itemsize, above=0)
+    [itemsize] = sizes(itemsize=itemsize)
+    return itemsize

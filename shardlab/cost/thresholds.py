@@ -10,94 +10,112 @@ side by side and the longer counts; False, it is added.
 
 from math import inf, sqrt
 
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import one_of
+from shardlab.cost.network import bandwidth, of_each, within_reach
+from shardlab.cost.sizes import amount, at_least_one, how_many, sizes
 from shardlab.cost.strategies import t_layer
-from shardlab.cost.volumes import matrices, sizes
-from shardlab.hw import axis_bw, flops_at
+from shardlab.cost.volumes import matrices
+from shardlab.hw import flops_at, ring_directions
+
+_EITHER = (True, False)
 
 
-def tokens_per_chip(chip, n_axes=1, precision="bf16", itemsize=2):
+def tokens_per_chip(chip, n_axes=1, precision="bf16", itemsize=2, wrap=True):
     """Tokens that each chip needs for DP or FSDP to be compute-bound.
 
     chip       Chip
     n_axes     axes of the network under the data axis
     precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
     itemsize   bytes per element; 2 is bf16
+    wrap       True: rings; False: lines, with half the bandwidth
     returns    tokens per chip, alpha / n_axes for bf16; a gate changes nothing
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5, data parallelism and FSDP
     """
-    n_axes, itemsize = sizes(n_axes=n_axes, itemsize=itemsize)
-    alpha = flops_at(chip, precision) / axis_bw(chip)
-    return alpha * itemsize / 2 / n_axes
+    return _alpha(chip, n_axes, "n_axes", precision, itemsize, wrap)
 
 
-def tp_limit(F, chip, n_axes=1, gated=False, precision="bf16", itemsize=2):
+def _alpha(chip, n_axes, name, precision="bf16", itemsize=2, wrap=True):
+    """FLOPs of a chip in the time in which two elements move."""
+    [itemsize] = sizes(itemsize=itemsize)
+    W = bandwidth(chip, n_axes, wrap, name)
+    return flops_at(chip, precision) / W * itemsize / 2
+
+
+def tp_limit(F, chip, n_axes=1, gated=False, **how):
     """Chips over which TP is compute-bound, however many tokens there are.
 
     F          hidden size, in elements
     chip       Chip
     n_axes     axes of the network under the TP axis
     gated      True: three weight matrices for the same traffic; False: two
-    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
-    itemsize   bytes per element; 2 is bf16
+    how        precision, itemsize and wrap, as in `tokens_per_chip`
     returns    chips, a real number: n_axes F / alpha, half more if gated
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5, tensor parallelism
     """
     [F] = sizes(F=F)
-    alpha = tokens_per_chip(chip, n_axes, precision, itemsize)
-    return matrices(gated) / 2 * F / alpha
+    return matrices(gated) / 2 * F / tokens_per_chip(chip, n_axes, **how)
 
 
-def mixed_tokens_per_chip(F, chip, M_X=2, M_Y=1, gated=False, overlap=True):
+def mixed_tokens_per_chip(F, chip, M_X=2, M_Y=1, gated=False, **how):
     """Tokens that each chip needs for FSDP + TP to be compute-bound.
 
     F         hidden size, in elements
     chip      Chip
     M_X, M_Y  axes of the network under the FSDP axis and under the TP axis
     gated     True: three weight matrices; False: two
-    overlap   True: the longer of both traffics; False: their sum
-    returns   tokens per chip, at the best real split: alpha^2 / (M_X M_Y F),
-              or four times that for the sum
+    how       overlap, True: the longer of both traffics, False: their sum;
+              wrap, also a pair for X and Y; precision and itemsize
+    returns   tokens per chip, at the best real split: alpha^2 / (M_X M_Y F), or
+              4 times that
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    alpha = tokens_per_chip(chip)
-    F, M_X, M_Y = sizes(F=F, M_X=M_X, M_Y=M_Y)
-    longer = alpha**2 / (M_X * M_Y * F * matrices(gated) / 2)
-    return longer if one_of("overlap", overlap, (True, False)) else 4 * longer
+    overlap = one_of("overlap", how.pop("overlap", True), _EITHER)
+    wrap_X, wrap_Y = of_each("wrap", how.pop("wrap", True))
+    alpha_X = _alpha(chip, M_X, "M_X", wrap=wrap_X, **how)
+    alpha_Y = _alpha(chip, M_Y, "M_Y", wrap=wrap_Y, **how)
+    longer = alpha_X * alpha_Y / (sizes(F=F)[0] * matrices(gated) / 2)
+    return longer if overlap else 4 * longer
 
 
-def mixed_pays_from(chip, n_axes=3, M_X=2, M_Y=1, gated=False, overlap=True):
+def mixed_pays_from(chip, n_axes=3, M_X=2, M_Y=1, gated=False, **how):
     """The hidden size above which FSDP + TP needs fewer tokens than FSDP.
 
     chip      Chip
     n_axes    axes of the network that FSDP alone would use
-    M_X, M_Y, gated, overlap  as in `mixed_tokens_per_chip`
+    M_X, M_Y, gated  as in `mixed_tokens_per_chip`
+    how       overlap, precision, itemsize and wrap (one value), likewise
     returns   F, a real number: 1.5 alpha, or 6 alpha for the sum
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    if_F_is_one = mixed_tokens_per_chip(1, chip, M_X, M_Y, gated, overlap)
-    return if_F_is_one / tokens_per_chip(chip, n_axes)
+    if_F_is_one = mixed_tokens_per_chip(1, chip, M_X, M_Y, gated, **how)
+    how.pop("overlap", None)
+    return if_F_is_one / tokens_per_chip(chip, n_axes, **how)
 
 
-def x_opt(B, F, N, M_X=2, M_Y=1, gated=False):
+def x_opt(B, F, N, M_X=2, M_Y=1, gated=False, wrap=True):
     """The FSDP axis, a real number, at which FSDP + TP moves its bytes fastest.
 
     B, F      tokens of the step and hidden size, in elements
     N         chips
     M_X, M_Y  axes of the network under the FSDP axis and under the TP axis
     gated     True: three weight matrices; False: two
+    wrap      True: rings; False: lines, half as fast; or a pair for X and Y
     returns   X from 1 to N; there both axes need the same time, so that the
               sum and the maximum of both have the same best X
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
     B, F, M_X, M_Y = sizes(B=B, F=F, M_X=M_X, M_Y=M_Y)
+    fast_X, fast_Y = (
+        1 + one_of("wrap", w, _EITHER) for w in of_each("wrap", wrap)
+    )
     weights = F * matrices(gated) / 2
-    X = sqrt(B / weights * M_X / M_Y * whole("N", N))
+    faster = M_X * fast_X / (M_Y * fast_Y)
+    X = sqrt(B / weights * faster * how_many("N", N))
     return min(max(X, 1.0), float(N))
 
 
@@ -109,72 +127,89 @@ def splits(N):
     raises   ValueError unless N is a whole number of at least 1
     source   scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    powers = [2**k for k in range(whole("N", N).bit_length())]
+    powers = [2**k for k in range(how_many("N", N).bit_length())]
     return [(N // Y, Y) for Y in powers if N % Y == 0]
 
 
-def best_split(B, F, N, chip, M_X=2, M_Y=1, gated=False, overlap=True):
+def best_split(B, F, N, chip, M_X=2, M_Y=1, **how):
     """The split X Y = N, Y a power of two, that moves its bytes fastest.
 
     B, F      tokens of the step and hidden size, in elements
-    N         chips
+    N         chips, all of one node or pod
     chip      Chip
     M_X, M_Y  axes of the network under X and under Y; all of them are under X
               where Y is 1, and under Y where X is 1
-    gated, overlap  as in `t_layer`
+    how       gated, overlap, exact, wrap, regather and kept, as in `t_layer`
     returns   (X, Y); of equally fast ones the one with the largest X
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
+    within_reach(chip, N=how_many("N", N))
+    bandwidth(chip, sum(sizes(M_X=M_X, M_Y=M_Y)), name="M_X + M_Y")
 
-    def t_moves(split):
+    def t_comm(split):
         X, Y = split
         axes = (M_X + M_Y if Y == 1 else M_X, M_X + M_Y if X == 1 else M_Y)
-        how = (chip, X, Y, *axes, gated, overlap)
-        return t_layer("fsdp_tp", B, 1, F, *how).forward.comm
+        return t_layer("fsdp_tp", B, 1, F, chip, X, Y, *axes, **how)[0].comm
 
-    M_X, M_Y = sizes(M_X=M_X, M_Y=M_Y)
-    return min(splits(N), key=t_moves)
+    return min(splits(N), key=t_comm)
 
 
-def pod_tokens(chip):
+def pod_tokens(chip, precision="bf16", itemsize=2):
     """Tokens that a pod needs to be compute-bound when pods are data-parallel.
 
-    chip     Chip
-    returns  tokens of one pod, however many chips it has: FLOP/s of a chip over
-             the bytes/s that it sends outside
-    source   scaling-book part 5, scaling across pods
+    chip       Chip
+    precision, itemsize  as in `tokens_per_chip`
+    returns    tokens of one pod, however many chips it has: FLOP/s of a chip
+               over the bytes/s that it sends outside
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 5, scaling across pods
     """
-    return flops_at(chip) / chip.dcn_bw
+    [itemsize] = sizes(itemsize=itemsize)
+    return flops_at(chip, precision) / chip.dcn_bw * itemsize / 2
 
 
-def expert_limit(F, chip, n_axes=1, gated=False):
+def expert_limit(F, chip, n_axes=1, gated=False, **how):
     """Chips over which experts can be spread and stay compute-bound.
 
     F        hidden size of one expert, in elements
     chip     Chip
-    n_axes   axes of the network under the expert axis
+    n_axes   axes of the network under the expert axis, equally long
     gated    True: three weight matrices an expert; False: two
-    returns  chips, a real number: four times the limit of TP
+    how      precision, itemsize and wrap, as in `tokens_per_chip`
+    returns  chips, a real number: four times the limit of TP, to the power of
+             n_axes; on a switch, where a chip sends only its own, infinity
+             once F is alpha
     raises   ValueError that names the argument and what was expected
-    source   scaling-book part 3, AllToAll
+    source   scaling-book part 3, AllToAll; part 12 for the switch
     """
-    return 4 * tp_limit(F, chip, n_axes, gated)
+    limit = tp_limit(F, chip, 1, gated, **how)
+    n_axes = how_many("n_axes", n_axes)
+    bandwidth(chip, n_axes)
+    if chip.axes:
+        return (4 * limit) ** n_axes
+    return 1 / (1 - limit) if limit < 1 else inf
 
 
-def ring_attention_tokens(chip, heads_per_kv=1, directions=1):
+def ring_attention_tokens(chip, heads_per_kv=1, directions=1, **how):
     """Tokens that each chip needs for ring attention to be compute-bound.
 
     chip          Chip
     heads_per_kv  query heads that share one key head
-    directions    links that carry blocks: 1 one way round, 2 half each way
+    directions    links that carry blocks: 1 one way round, 2 half each way; a
+                  line, on which all go both ways, needs what 1 needs
+    how           precision and itemsize, as in `tokens_per_chip`
     returns       tokens per chip, in the forward pass and without causal mask
     raises        ValueError that names the argument and what was expected
     source        Ring Attention paper, section 3
     """
-    C, directions = flops_at(chip), one_of("directions", directions, (1, 2))
-    W = directions * chip.link_bw
-    return C / (W * real("heads_per_kv", heads_per_kv, least=1))
+    at_least_one("heads_per_kv", heads_per_kv)
+    if one_of("directions", directions, (1, 2)) > ring_directions(chip):
+        raise ValueError(
+            f"directions must be 1 on the switch of a {chip.name}, got 2"
+        )
+    both_ways = tokens_per_chip(chip, **how)
+    return both_ways * ring_directions(chip) / directions / heads_per_kv
 
 
 def max_chips(B, tokens):
@@ -186,5 +221,5 @@ def max_chips(B, tokens):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, summary
     """
-    need = real("tokens", tokens)
-    return real("B", B, above=0) / need if need else inf
+    need, [B] = amount("tokens", tokens), sizes(B=B)
+    return B / need if need else inf

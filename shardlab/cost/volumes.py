@@ -9,7 +9,8 @@ chapter can put in 3e6 tokens and X = 13.7 chips; nothing has to divide.
 
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import one_of
+from shardlab.cost.sizes import at_least_one, how_many, sizes
 
 STRATEGIES = ("none", "dp", "zero1", "zero2", "fsdp", "tp", "fsdp_tp")
 CONTEXTS = ("ring", "gather", "ulysses")
@@ -40,19 +41,6 @@ NOTHING = Step(0, 0)
 
 
 # ---- what there is: sizes, weights, activations, FLOPs -----------------------
-
-
-def sizes(**named):
-    """The arguments as they are, if each is a finite number above 0.
-
-    named    such as B=B, D=D
-    returns  list of the values
-    raises   ValueError that names the argument and what was expected
-    source   chapter 5
-    """
-    for name, value in named.items():
-        real(name, value, above=0)
-    return list(named.values())
 
 
 def matrices(gated):
@@ -180,51 +168,41 @@ def fsdp_tp_volume(
     X, Y      chips of the FSDP axis and of the TP axis
     gated, itemsize  as in `zero_volume`
     regather, kept   as in `tp_volume` and in `zero_volume`
-    returns   {"X": Step, "Y": Step}; forward 4DF/Y and 4BD/X bytes,
-              backward 8DF/Y and 4BD/X, or 6BD/X if In is gathered again
+    returns   {"X": Step, "Y": Step}, forward 4DF/Y and 4BD/X bytes, backward
+              8DF/Y and 4BD/X, or 6BD/X if In is gathered again
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
     weights = fsdp_volume(D, F, gated, itemsize, kept)
     activations = tp_volume(B, D, itemsize, regather)
-    X, Y = real("X", X, least=1), real("Y", Y, least=1)
+    X, Y = at_least_one("X", X), at_least_one("Y", Y)
     return {
         "X": Step(*(moved / Y for moved in weights)),
         "Y": Step(*(moved / X for moved in activations)),
     }
 
 
-def layer_volume(
-    strategy,
-    B,
-    D,
-    F,
-    X=1,
-    Y=1,
-    gated=False,
-    itemsize=2,
-    regather=False,
-    kept=False,
-):
+def layer_volume(strategy, B, D, F, X=1, Y=1, gated=False, **how):
     """Bytes that a layer moves over each mesh axis, for any strategy.
 
     strategy  "none", "dp", "zero1", "zero2", "fsdp", "tp" or "fsdp_tp"
-    B, D, F   tokens, model and hidden size, in elements
-    X, Y      chips of the data axis and of the TP axis; nothing moves over an
-              axis of one chip
-    gated, itemsize, regather, kept  as in `fsdp_tp_volume`
+    B, D, F   tokens of the step, model and hidden size, in elements
+    X, Y      chips of the data axis and of the TP axis; of 1 nothing moves
+    gated     True: three weight matrices; False: two
+    how       itemsize, regather and kept, as in `fsdp_tp_volume`
     returns   {"X": Step, "Y": Step}
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, summary table
     """
     _refuse_idle(strategy, X, Y)
-    moved = fsdp_tp_volume(B, D, F, X, Y, gated, itemsize, regather, kept)
+    moved = fsdp_tp_volume(B, D, F, X, Y, gated, **how)
+    weights = D, F, gated, how.get("itemsize", 2)
     if strategy == "dp":
-        moved["X"] = dp_volume(D, F, gated, itemsize)
+        moved["X"] = dp_volume(*weights)
     if strategy in ("zero1", "zero2"):
-        moved["X"] = zero_volume(int(strategy[-1]), D, F, gated, itemsize)
+        moved["X"] = zero_volume(int(strategy[-1]), *weights)
     chips = {"X": X, "Y": Y}
-    return {axis: moved[axis] if chips[axis] > 1 else NOTHING for axis in "XY"}
+    return {a: moved[a] if n > 1 else NOTHING for a, n in chips.items()}
 
 
 def pipeline_volume(B, D, itemsize=2):
@@ -272,7 +250,7 @@ def expert_volume(B, D, k=1, itemsize=2):
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, AllToAll; Switch Transformer paper
     """
-    there = back = whole("k", k) * activation_bytes(B, D, itemsize) / 4
+    there = back = how_many("k", k) * activation_bytes(B, D, itemsize) / 4
     return Step(forward=there + back, backward=there + back)
 
 
@@ -288,7 +266,7 @@ def tp_elements(b, s, h, t, recompute=False):
     """
     b, s, h = sizes(b=b, s=s, h=h)
     reduces = 6 if one_of("recompute", recompute, _EITHER) else 4
-    return reduces * 2 * b * s * h * (whole("t", t) - 1) / t
+    return reduces * 2 * b * s * h * (how_many("t", t) - 1) / t
 
 
 def _refuse_idle(strategy, X, Y):
@@ -296,7 +274,7 @@ def _refuse_idle(strategy, X, Y):
     one_of("strategy", strategy, STRATEGIES)
     uses = {"none": "", "tp": "Y", "fsdp_tp": "XY"}.get(strategy, "X")
     for name, chips in (("X", X), ("Y", Y)):
-        if real(name, chips, least=1) > 1 and name not in uses:
+        if at_least_one(name, chips) > 1 and name not in uses:
             raise ValueError(
                 f"{name} must be 1 for the strategy {strategy!r}, which does "
                 f"not use that axis; got {chips!r}"

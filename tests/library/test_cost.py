@@ -1,7 +1,10 @@
 """Collectives and matmuls: formulas against the ring that counts, and laws."""
 
 import ast
+import inspect
+import itertools
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardlab import cost, ring
+from shardlab import cost, hw, ring
 from shardlab.hw import B200, CHIPS, H100, V4P, V5E, V5P
 
 TIES = ("split", "one_way")
@@ -536,6 +539,7 @@ def test_every_step_as_the_links_count_it(kind, X, how, algorithm):
     if algorithm == "phases":
         ways = {k: v for k, v in how.items() if k != "ties"}
         assert cost.sent(kind, V, X, **ways) == counted.sent.max()
+        assert cost.carried(kind, V, X, **ways) == counted.carried.max()
 
 
 @pytest.mark.parametrize("kind", cost.KINDS)
@@ -737,6 +741,158 @@ def test_one_chip_moves_nothing(V, X):
         assert with_one == cost.t_limit(kind, V, X, 9e10, hop_latency=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("how", "carried"),
+    [
+        pytest.param({"directions": 1}, 96, id="one-way-round"),
+        pytest.param({}, 64, id="both-ways"),
+        pytest.param({"wrap": False}, 112, id="line"),
+    ],
+)
+def test_an_exchange_passes_on_more_than_it_sends(how, carried):
+    # 256 bytes on 4 chips: 16 for each pair, of which 3 leave each chip.
+    assert cost.sent("all_to_all", 256, 4, **how) == 48
+    assert cost.carried("all_to_all", 256, 4, **how) == carried
+    counted = ring.all_to_all(256, 4, link_bw=1.0, **how)
+    assert (counted.sent.max(), counted.carried.max()) == (48, carried)
+
+
+@given(kinds, byte_counts, axes, ways)
+def test_who_carries_sends_no_more(kind, V, X, how):
+    how = {k: v for k, v in how.items() if k != "ties"}
+    sent, carried = (f(kind, V, X, **how) for f in (cost.sent, cost.carried))
+    chips = math.prod(X)
+    if kind == "all_to_all":
+        assert sent == V * Fraction(chips - 1, chips**2) <= carried
+    else:
+        assert sent == carried
+
+
+def test_a_permute_moves_one_message():
+    # V is what each chip hands on: a hop by one link, or more of them.
+    for V in (0, 7, 2**40):
+        assert cost.volume("permute", V) == V
+        assert (
+            cost.sent("permute", V, 8) == cost.sent("permute", V, (2, 4)) == V
+        )
+        assert cost.sent("permute", V, 1) == 0
+    [hop] = ring.permute_steps(8 * 16, 8, 1)
+    assert {h.source for h in hop} == set(range(8))
+    assert ring.bytes_per_link([hop]) == {
+        link: cost.sent("permute", 16, 8) for link in ring.bytes_per_link([hop])
+    }
+
+
+@given(axis, st.integers(0, 80), ways)
+def test_a_permute_never_takes_the_longer_way(X, shift, how):
+    far, share = cost.permute_way(X, shift, **how)
+    if how == WAYS[3]:
+        assert far == max(shift % X, -shift % X)
+    else:
+        assert far <= (X - 1 if how.get("directions") == 1 else X // 2)
+    assert share in (Fraction(1, X), Fraction(1, 2 * X))
+
+
+# ---- a chip's own network ----------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [(2,), (4,), (8,), (4, 4), (2, 2), (4, 4, 4)])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_exchange_on_a_network_of_equal_axes(sizes, wrap):  # N5
+    V, N = 12 * math.prod(sizes) ** 2, math.prod(sizes)
+    t = cost.t_exchange(V, N, V5P, n_axes=len(sizes), wrap=wrap)
+    link_bw = V5P.link_bw
+    assert t == same(cost.t_limit("all_to_all", V, sizes, link_bw, wrap=wrap))
+    if N > 16:
+        return
+    counted = ring.all_to_all(
+        V, sizes, link_bw=link_bw, wrap=wrap, algorithm="balanced"
+    )
+    assert t == same(counted.seconds)
+
+
+@pytest.mark.parametrize("X", range(1, 9))
+def test_exchange_on_a_switch(X):
+    t = cost.t_exchange(1e9, X, H100)
+    assert t == same(cost.t_switch_all_to_all(1e9, X, H100.link_bw))
+    assert cost.t_exchange(1e9, X, H100, wrap=False) == t
+
+
+FAST_OUT = replace(H100, dcn_bw=1e15)  # so that the way inside is the slower
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 16])
+@pytest.mark.parametrize("chip", [H100, FAST_OUT], ids=["H100", "fast-out"])
+def test_exchange_beyond_the_node(nodes, chip):
+    V, X, near = 1e9, 8 * nodes, 8
+    t = cost.t_exchange(V, X, chip, inside=8)
+    # To each of X chips one part; those of other nodes leave by the port.
+    out = V / X**2 * (X - near) / chip.dcn_bw
+    within = V / X**2 * (near - 1) / chip.link_bw
+    assert t == same(max(out, within))
+
+
+@pytest.mark.parametrize("nodes", [2, 4])
+@pytest.mark.parametrize("near", [2, 8])
+def test_gather_beyond_the_node(nodes, near):
+    V, X = nodes * near * 1000, nodes * near
+    # Rank by rank the nodes gather one share each; then it is spread inside.
+    one_way = {"directions": 1}
+    outside = ring.all_gather(V // near, nodes, link_bw=H100.dcn_bw, **one_way)
+    spread = ring.all_gather(V, near, link_bw=H100.link_bw, **one_way)
+    t = cost.t_comm(V, H100, X=X, inside=near)
+    assert t == same(max(outside.seconds, spread.seconds))
+    limit = cost.t_comm(V, H100, inside=near)
+    assert t < limit == same(V / min(near * H100.dcn_bw, H100.link_bw))
+
+
+def test_nobody_inside_to_spread_to():
+    t = cost.t_comm(1e9, H100, X=16, inside=1)
+    assert t == same(15 / 16 * 1e9 / H100.dcn_bw)
+    for chip in (H100, FAST_OUT):
+        assert cost.t_comm(1e9, chip, inside=1) == same(1e9 / chip.dcn_bw)
+
+
+@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+def test_all_inside_is_no_way_out(chip):
+    for X in (2, 4, 8):
+        assert cost.t_comm(1e9, chip, X=X, inside=X) == cost.t_comm(
+            1e9, chip, X=X
+        )
+        assert cost.t_exchange(1e9, X, chip, inside=X) == cost.t_exchange(
+            1e9, X, chip
+        )
+
+
+MATMULS = (cost.t_gather_matmul, cost.t_matmul_reduce, cost.t_matmul_gather)
+
+
+@pytest.mark.parametrize("call", MATMULS)
+def test_a_matmul_on_lines_and_in_int8(call):
+    sizes = (512, 8192, 4096, 8, V5P)
+    ring_, line = call(*sizes), call(*sizes, wrap=False)
+    assert line == (ring_.math, same(2 * ring_.comm))
+    fast = call(*sizes, precision="int8", itemsize=1)
+    assert fast == (same(ring_.math / 2), same(ring_.comm / 2))
+
+
+@pytest.mark.parametrize("call", MATMULS)
+def test_a_matmul_beyond_the_node(call):
+    sizes = (512, 8192, 4096)
+    with pytest.raises(
+        ValueError, match="^X must be at most 8, the chips of a"
+    ):
+        call(*sizes, 16, H100)
+    near = call(*sizes, 8, H100).comm
+    far = call(*sizes, 16, H100, inside=8).comm
+    assert far / near == same(H100.link_bw / (8 * H100.dcn_bw))
+
+
+def test_steps_are_not_listed_without_end():
+    with pytest.raises(ValueError, match="X must be at most 1,000,000 chips"):
+        cost.step_bytes("all_gather", 1, 10**7)
+
+
 def test_exact_bytes_stay_exact():
     V = 10**18 + 1
     assert cost.sent("all_gather", V, 3) == Fraction(2 * V, 3)
@@ -869,6 +1025,145 @@ def test_networks_that_are_none(call, X, how, message):
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# ---- every argument of every formula -----------------------------------------
+
+BAD = {
+    "None": None,
+    "text": "4x",
+    "nan": math.nan,
+    "inf": math.inf,
+    "negative": -1,
+    "zero": 0,
+    "bool": True,
+    "huge": 10**400,
+    "list": [4.5],
+    "dict": {},
+}
+TIMES = cost.Times(1.0, 2.0)
+GOOD = {
+    **{"V": 1e6, "X": 8, "Y": 4, "link_bw": 9e10, "hop_latency": 1e-6},
+    **{"kind": "all_gather", "volume": 1e6, "chip": V5P, "size": 4},
+    **{"B": 64.0, "D": 64, "F": 256, "N": 64, "pods": 2, "stage": 3},
+    **{"b": 1, "s": 128, "h": 64, "t": 8, "p": 4, "m": 16, "bubble": 0.5},
+    **{"params": 1e9, "tokens": 1e9, "flops": 1e20, "seconds": 1.0},
+    **{"strategy": "fsdp_tp", "times": TIMES, "step": cost.Step(*[TIMES] * 3)},
+    **{"gated": False, "name": "v5p"},
+}
+WORK = ("itemsize", "precision")
+THRESHOLD = (*WORK, "wrap")
+TAKES = {  # what `**how`, `**way` and `**on` stand for
+    "t_permute": ("wrap", "directions", "ties"),
+    "step_bytes": ("wrap", "directions", "ties"),
+    "t_collective": ("wrap", "directions", "ties", "algorithm"),
+    "t_gather_matmul": ("precision", "wrap", "inside"),
+    "t_matmul_reduce": ("precision", "wrap", "inside"),
+    "t_matmul_gather": ("precision", "wrap", "inside"),
+    "layer_volume": ("itemsize", "regather", "kept"),
+    "t_layer": (
+        *("gated", "regather", "kept", *WORK),
+        *("overlap", "exact", "wrap", "inside"),
+    ),
+    "t_pods": WORK,
+    "t_cross_pod": WORK,
+    "t_pipeline": (*WORK, "inside"),
+    "t_context": (*WORK, "wrap", "inside", "directions"),
+    "t_expert": (*WORK, "wrap", "inside"),
+    "tp_limit": THRESHOLD,
+    "mixed_tokens_per_chip": ("overlap", *THRESHOLD),
+    "mixed_pays_from": ("overlap", *THRESHOLD),
+    "best_split": ("gated", "overlap", "exact", "wrap", "regather", "kept"),
+    "expert_limit": THRESHOLD,
+    "ring_attention_tokens": WORK,
+}
+SWITCHES = (
+    "wrap",
+    "gated",
+    "overlap",
+    "exact",
+    "kept",
+    "regather",
+    "recompute",
+)
+NOTHING_TO_MOVE = ("V", "volume", "hop_latency", "distance", "shift", "root")
+MAY_BE_NONE = ("kv", "inside", "weight", "both")
+LEGAL = (
+    {(name, "bool") for name in SWITCHES}
+    | {(name, "zero") for name in NOTHING_TO_MOVE}
+    | {(name, "None") for name in MAY_BE_NONE}
+    | {("bubble", "zero"), ("tokens", "zero")}
+)
+LEGAL_IN = {  # of these functions alone
+    ("t_comm", "X", "None"),
+    ("zero_bubble", "weight", "zero"),
+    *((f, n, "zero") for f in ("matmul_flops", "t_matmul") for n in "BDF"),
+    *((f.__name__, n, "zero") for f in MATMULS for n in "BDF"),
+}
+ILLEGAL_IN = {
+    ("zero_bubble", "weight", "None"),
+    ("training_flops", "tokens", "zero"),
+}
+
+
+def formulas():
+    """Every public function of both modules, by a name of its own."""
+    for name in cost.__all__:
+        if inspect.isfunction(getattr(cost, name)):
+            yield name, getattr(cost, name)
+    for name, f in vars(hw).items():
+        ours = inspect.isfunction(f) and f.__module__ == hw.__name__
+        if ours and not name.startswith("_"):
+            yield f"hw.{name}", f
+
+
+FORMULAS = dict(formulas())
+
+
+def arguments(name):
+    """The arguments of a function, and those that it must be given."""
+    named = inspect.signature(FORMULAS[name]).parameters.values()
+    plain = [p for p in named if p.kind is not p.VAR_KEYWORD]
+    assert (len(plain) < len(named)) == (name in TAKES)
+    needed = {p.name: GOOD[p.name] for p in plain if p.default is p.empty}
+    return [p.name for p in plain] + list(TAKES.get(name, ())), needed
+
+
+def legal(name, argument, kind):
+    if (name, argument, kind) in ILLEGAL_IN:
+        return False
+    return (argument, kind) in LEGAL or (name, argument, kind) in LEGAL_IN
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_every_argument_of_every_formula(name):
+    call = FORMULAS[name]
+    names, needed = arguments(name)
+    call(**needed)
+    for argument, (kind, bad) in itertools.product(names, BAD.items()):
+        given = needed | {argument: bad}
+        if legal(name, argument, kind):
+            call(**given)
+            continue
+        with pytest.raises(ValueError, match=" must ") as error:
+            call(**given)
+        # `hw.chip(name)` says what the name is of, as commands do.
+        said = "chip" if name == "hw.chip" else argument
+        assert re.match(rf"{said}\b", str(error.value)), (argument, kind)
+
+
+def test_what_is_as_large_as_can_be_is_no_overflow():
+    sizes = dict.fromkeys(("B", "D", "F"), 10**30)
+    steps = [
+        cost.t_layer("fsdp_tp", **sizes, chip=V5P, X=8, Y=8),
+        cost.t_expert(**sizes, X=8, chip=V5P),
+        cost.t_context(10**30, 10**30, 8, V5P, scheme="ulysses"),
+        cost.t_pods(**sizes, N=8, pods=2, chip=V5P),
+        cost.t_pipeline(**sizes, p=8, chip=V5P),
+    ]
+    assert all(0 < cost.step_seconds(step) < math.inf for step in steps)
+    with pytest.raises(ValueError, match="^B must be from 1e-30 to 1e"):
+        cost.t_layer("fsdp", **(sizes | {"B": 10**31}), chip=V5P, X=8)
 
 
 # ---- independence ------------------------------------------------------------

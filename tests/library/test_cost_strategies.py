@@ -1,13 +1,14 @@
 """Strategies: worked numbers, thresholds, laws, and what is refused."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardlab import cost, pipeline
+from shardlab import cost, hw, pipeline, ring
 from shardlab.cost import Step
 from shardlab.hw import CHIPS, H100, V4P, V5E, V5P
 
@@ -282,6 +283,7 @@ def test_eight_way_needs_this_hidden_size(chip, F):  # T3.9, ET-13
 def test_tp_limit_does_not_know_the_batch(B, Y, gated):  # T3.5, T3.6, Z4.3
     F = 20_000
     for chip in (V5P, H100):
+        Y = min(Y, hw.reach(chip))
         layer = cost.t_layer("tp", B, 512, F, chip, Y=Y, gated=gated)
         limit = cost.tp_limit(F, chip, gated=gated)
         assert layer.forward.ratio == same(limit / Y)
@@ -702,11 +704,41 @@ def test_bubble_of_two_streams_as_events_make_it(p, m, both):  # ET-22
     events = pipeline.dualpipe(p, m, 1, 2, 1, both)
     idle = cost.dualpipe_bubble(p, m, 1, 2, 1, both) * m * 3
     assert idle == same(float(max(pipeline.idle(events))))
+    report = (p / 2 - 1) * ((both or 3) + 2 - 3)
+    assert idle == same(report)
+
+
+part = st.integers(1, 9)
+
+
+@given(st.sampled_from([2, 4, 6, 10]), part, part, part, st.integers(0, 9))
+def test_two_streams_of_any_times(p, forward, early, weight, saved):
+    backward, m = early + weight, 2 * p + 2
+    both = max(forward + backward - saved, forward, backward)
+    times = (forward, backward, weight, both)
+    events = pipeline.dualpipe(p, m, *times)
+    # Whole numbers: exact but for one division and one product of floats.
+    idle = cost.dualpipe_bubble(p, m, *times) * m * (forward + backward)
+    assert round(idle, 9) == float(max(pipeline.idle(events)))
+
+
+@given(st.integers(1, 8), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_half_of_backward_waits_unless_said(half, forward, backward):
+    p, k = 2 * half, half - 1
+    idle = cost.dualpipe_bubble(p, 2 * p, forward, backward)
+    idle *= 2 * p * (forward + backward)
+    expected = max(2 * k * forward, k * (forward + backward / 2) - forward)
+    # Sums and differences of times as long as all pairs of stages.
+    assert idle == close(
+        expected, rel=1e-9, abs=1e-9 * k * (forward + backward)
+    )
+    if backward == 2 * forward:
+        assert idle == same(k * (forward + backward / 2))
 
 
 def test_ring_attention():
     B, h, X = 131_072, 8192, 8
-    layer = cost.t_ring_attention(B, h, X, V5P)
+    layer = cost.t_context(B, h, X, V5P)
     C, link_bw = V5P.flops, V5P.link_bw
     assert layer.forward.math == same(4 * B**2 * h / X / C)
     # In each of X - 1 hops a chip hands on its keys and values of B / X tokens.
@@ -714,16 +746,79 @@ def test_ring_attention():
     assert layer.forward.comm == same((X - 1) * hop)
     assert layer.backward == same((2.5 * layer[0].math, 2 * layer[0].comm))
     assert layer.update == (0, 0)
-    both_ways = cost.t_ring_attention(B, h, X, V5P, directions=2)
+    both_ways = cost.t_context(B, h, X, V5P, directions=2)
     assert both_ways.forward.comm == same(layer.forward.comm / 2)
+
+
+@pytest.mark.parametrize("X", [1, 2, 5, 8])
+def test_blocks_go_round_as_the_links_count_them(X):
+    B, h, kv = 8 * 5 * 7, 64, 16
+    V = 2 * 2 * B * kv  # keys and values in bf16
+    hop = ring.permute_steps(V, X, 1, directions=1)
+    counted = (X - 1) * ring.seconds(hop, V5P.link_bw)
+    assert cost.t_context(B, h, X, V5P, kv).forward.comm == same(counted)
+    # On a line everybody's block has to pass everybody: what a gather does.
+    line = ring.all_gather(V, X, link_bw=V5P.link_bw, wrap=False).seconds
+    how = {"wrap": False, "directions": 2}
+    assert cost.t_context(B, h, X, V5P, kv, **how).forward.comm == same(line)
+
+
+def test_a_ring_beyond_the_node_waits_for_its_slowest_link():
+    B, h, kv, X = 8192, 64, 16, 64
+    V = 2 * 2 * B * kv
+    for near in (1, 8):  # one block at a time leaves a node, by one port
+        layer = cost.t_context(B, h, X, H100, kv, inside=near)
+        assert layer.forward.comm == same((X - 1) / X * V / H100.dcn_bw)
+
+
+@pytest.mark.parametrize("X", [1, 2, 3, 8])
+@pytest.mark.parametrize("chip", [V5P, H100], ids=["torus", "switch"])
+def test_gathered_keys_and_values(X, chip):
+    B, h, kv = 3 * 8 * 7, 64, 16
+    how = {"directions": hw.ring_directions(chip)}
+    counted = ring.all_gather(4 * B * kv, X, link_bw=chip.link_bw, **how)
+    layer = cost.t_context(B, h, X, chip, kv, "gather", exact=True)
+    assert layer.forward.comm == same(counted.seconds)
+    assert layer.backward.comm == same(2 * counted.seconds)
+    limit = cost.t_context(B, h, X, chip, kv, "gather")
+    assert limit.forward.comm * (X - 1) / X == same(counted.seconds)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (8,), (4, 4)])
+def test_ulysses_is_an_exchange_there_and_back(sizes):
+    B, h, kv, X = 16 * 16, 64, 16, math.prod(sizes)
+    Q, K = 2 * B * h, 2 * B * kv  # results are as large as queries
+    counted = [
+        ring.all_to_all(
+            12 * V, sizes, link_bw=V5P.link_bw, algorithm="balanced"
+        )
+        for V in (Q, K, K, Q)
+    ]
+    layer = cost.t_context(B, h, X, V5P, kv, "ulysses", n_axes=len(sizes))
+    there_and_back = sum(c.seconds for c in counted) / 12
+    assert layer.forward.comm == layer.backward.comm == same(there_and_back)
+
+
+def test_who_moves_least_of_the_three():
+    def moves(scheme, kv, **how):
+        step = cost.t_context(2**17, 8192, 8, V5P, kv, scheme, **how)
+        return step.forward.comm + step.backward.comm
+
+    # Two ways round, all heads alike: a ring and a gather move 12 B h bytes.
+    assert moves("ring", None, directions=2) == same(
+        moves("gather", None, exact=True)
+    )
+    assert moves("ulysses", None) < moves("gather", None)
+    # With one key head for eight query heads, Ulysses loses its lead.
+    assert moves("ulysses", 1024) > moves("gather", 1024)
 
 
 @given(st.integers(2, 64), st.sampled_from([1, 4, 8]), st.sampled_from([1, 2]))
 def test_tokens_that_hide_a_hop(X, heads_per_kv, directions):
     tokens = cost.ring_attention_tokens(V5P, heads_per_kv, directions)
     h = 8192
-    layer = cost.t_ring_attention(
-        tokens * X, h, X, V5P, h / heads_per_kv, directions
+    layer = cost.t_context(
+        tokens * X, h, X, V5P, h / heads_per_kv, directions=directions
     )
     # X blocks are multiplied while X - 1 travel.
     assert layer.forward.ratio == same(X / (X - 1))
@@ -737,9 +832,229 @@ def test_experts(X, gated, k):
     limit = cost.expert_limit(F, V5P, gated=gated)
     assert layer.forward.ratio == same(limit / X)
     assert limit == same(4 * cost.tp_limit(F, V5P, gated=gated))
+    assert layer.backward == same((2 * layer[0].math, layer[0].comm))
     alone = cost.t_expert(1e6, 512, F, 1, V5P, k, gated=gated)
     assert alone.forward.comm == 0
     assert alone.forward.math == same(X * layer.forward.math)
+
+
+@pytest.mark.parametrize("n_axes", [1, 2, 3])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_limit_of_experts_on_a_torus(n_axes, wrap):  # N5
+    F = 1000
+    limit = cost.expert_limit(F, V5P, n_axes, wrap=wrap)
+    tp = cost.tp_limit(F, V5P, wrap=wrap)
+    assert limit == same((4 * tp) ** n_axes)
+    for X in (2**n_axes, 4**n_axes, 16**n_axes):
+        layer = cost.t_expert(1e6, 64, F, X, V5P, 2, n_axes, wrap=wrap)
+        # The longest axis binds, of which each has X to the 1 / n_axes.
+        assert layer.forward.ratio**n_axes == close(limit / X, rel=1e-9)
+
+
+@pytest.mark.parametrize("F", [1000, 2199, 2201, 4096])
+def test_limit_of_experts_on_a_switch(F):
+    limit = cost.expert_limit(F, H100)
+    for X in (2, 3, 8):
+        bound = cost.t_expert(1e6, 64, F, X, H100, 2).forward.ratio >= 1
+        assert bound is (limit >= X)
+    assert (limit == math.inf) is (F >= 2200)
+
+
+# ---- what every strategy takes -----------------------------------------------
+
+LAYERS = {
+    **{
+        name: lambda chip=V5P, X=8, name=name, **how: cost.t_layer(
+            name, 1e6, 512, 2048, chip, X, **how
+        )
+        for name in ("dp", "zero1", "zero2", "fsdp")
+    },
+    "tp": lambda chip=V5P, X=8, **how: cost.t_layer(
+        "tp", 1e6, 512, 2048, chip, Y=X, **how
+    ),
+    "fsdp_tp": lambda chip=V5P, X=8, **how: cost.t_layer(
+        "fsdp_tp", 1e6, 512, 2048, chip, X // 2, 2, **how
+    ),
+    "ring": lambda chip=V5P, X=8, **how: cost.t_context(
+        1e6, 512, X, chip, **how
+    ),
+    "gather": lambda chip=V5P, X=8, **how: cost.t_context(
+        1e6, 512, X, chip, scheme="gather", **how
+    ),
+    "ulysses": lambda chip=V5P, X=8, **how: cost.t_context(
+        1e6, 512, X, chip, scheme="ulysses", **how
+    ),
+    "expert": lambda chip=V5P, X=8, **how: cost.t_expert(
+        1e6, 512, 2048, X, chip, **how
+    ),
+    "pipeline": lambda chip=V5P, X=8, **how: cost.t_pipeline(
+        1e6, 512, 2048, X, chip, **how
+    ),
+    "pods": lambda chip=V5P, X=8, **how: cost.t_pods(
+        1e6, 512, 2048, X, 2, chip, **how
+    ),
+}
+CONTEXTS = ("ring", "gather", "ulysses")
+
+
+def halved(step, math=1, comm=1):
+    return [same((part.math / math, part.comm / comm)) for part in step]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("chip", [V5P, H100], ids=["torus", "switch"])
+def test_every_strategy_has_both_bounds(name, chip):  # V-1
+    step = LAYERS[name](chip)
+    assert step.backward.comm > 0
+    assert step.backward.math > step.forward.math > 0
+    beside, after = (cost.step_seconds(step, o) for o in (True, False))
+    assert beside < after <= 2 * beside
+    assert after == same(sum(sum(part) for part in step))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_strategy_at_any_precision_and_itemsize(name):
+    step = LAYERS[name]()
+    assert list(LAYERS[name](precision="int8")) == halved(step, math=2)
+    assert list(LAYERS[name](itemsize=1)) == halved(step, comm=2)
+
+
+WEIGHTED = [n for n in LAYERS if n not in (*CONTEXTS, "fsdp_tp")]
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_every_layer_with_weights_has_a_gate(name):  # ET-1
+    step, gated = LAYERS[name](), LAYERS[name](gated=True)
+    # Activations do not know the gate, weights and their gradients do.
+    grows = {"tp": 1, "expert": 1, "pipeline": 1}.get(name, 1.5)
+    assert list(gated) == halved(step, math=1 / 1.5, comm=1 / grows)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in LAYERS if n not in ("pipeline", "pods")]
+)
+def test_every_network_is_of_rings_or_of_lines(name):  # V-5
+    both_ways = {"directions": 2} if name == "ring" else {}
+    on_rings = LAYERS[name](**both_ways)
+    on_lines = LAYERS[name](**both_ways, wrap=False)
+    assert list(on_lines) == halved(on_rings, comm=1 / 2)
+    if name != "ring":  # blocks go one way round a switch
+        assert LAYERS[name](H100, wrap=False) == LAYERS[name](H100)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(
+    ("chip", "X"), [(H100, 64), (V5P, 16_384)], ids=["node", "pod"]
+)
+def test_no_axis_leaves_its_node_unsaid(name, chip, X):
+    said = {"pipeline": "p", "pods": "N", "tp": "Y"}.get(name, "X")
+    where = "node" if chip is H100 else "pod"
+    with pytest.raises(ValueError, match=rf"^{said}( Y)? must be at") as error:
+        LAYERS[name](chip, X)
+    assert f"{hw.reach(chip)}, the chips of a {chip.name}'s {where}" in str(
+        error.value
+    )
+    if name == "pods":
+        return
+    near = (4, 2) if name == "fsdp_tp" else 8
+    crossing, within = LAYERS[name](chip, X, inside=near), LAYERS[name](chip, 8)
+    assert crossing.backward.comm > 0
+    assert crossing.forward.math < within.forward.math or name == "pipeline"
+    if name == "pipeline":
+        ratio = chip.link_bw / chip.dcn_bw
+        assert crossing.forward.comm == same(ratio * within.forward.comm)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_FSDP_beyond_the_node(exact):
+    X, near = 64, 8
+    how = ("fsdp", 1e6, 512, 2048, H100, X)
+    V = 2 * 2 * 512 * 2048
+    step = cost.t_layer(*how, inside=near, exact=exact)
+    out, within = (7 / 8, 7 / 8) if exact else (1, 1)
+    gather = max(out * V / (near * H100.dcn_bw), within * V / H100.link_bw)
+    assert step.forward.comm == same(gather)
+    assert step == cost.t_layer(*how, inside=(near, None), exact=exact)
+    # Alone in its node, a chip has one port, and TP all of NVLink.
+    mixed = cost.t_layer(
+        "fsdp_tp", 1e6, 512, 2048, H100, X, 8, inside=(1, 8), overlap=False
+    )
+    moved = cost.layer_volume("fsdp_tp", 1e6, 512, 2048, X, 8)
+    by_hand = moved["X"].forward / H100.dcn_bw
+    by_hand += moved["Y"].forward / H100.link_bw
+    assert mixed.forward.comm == same(by_hand)
+
+
+def test_pods_are_data_parallel_over_their_ports():  # T6.6
+    B, D, F, N, pods = 1e6, 512, 2048, 64, 4
+    step = cost.t_pods(B, D, F, N, pods, V5P)
+    assert step.backward == cost.t_cross_pod(B, D, F, N, pods, V5P)
+    assert (step.forward.comm, step.update) == (0, (0, 0))
+    # The same as data parallelism over an axis that has N chips in each pod,
+    # if what its pods do inside takes no time.
+    free = replace(V5P, link_bw=1e25)
+    as_axis = cost.t_layer("dp", B, D, F, free, N * pods, inside=N)
+    assert list(step) == halved(as_axis)
+    exact = cost.t_layer("dp", B, D, F, free, N * pods, inside=N, exact=True)
+    assert list(cost.t_pods(B, D, F, N, pods, V5P, exact=True)) == halved(exact)
+
+
+@pytest.mark.parametrize(
+    ("p", "v", "layers"), [(4, 1, 1), (4, 2, 6), (1, 1, 2)]
+)
+def test_a_stage_at_work(p, v, layers):  # T5.4, C4.5
+    B, D, F, m = 2**16, 512, 2048, 8
+    step = cost.t_pipeline(B, D, F, p, V5P, layers, v)
+    alone = cost.t_layer("none", B, D, F, V5P)
+    sends = m * v * cost.t_pipeline_send(B, D, m, V5P.link_bw) * (p > 1)
+    for part, work in zip(step[:2], alone, strict=False):
+        assert part == same((layers * work.math, sends))
+    # All stages at work, and their bubble: what a schedule of events takes.
+    times = [int(1e15 * part.math / m / v) for part in step[:2]]
+    if v == 1:
+        events = pipeline.one_f_one_b(p, m, *times)
+        worked = m * sum(times)
+        full = worked * (1 + cost.bubble(p, m))
+        assert full == same(float(pipeline.makespan(events)))
+
+
+@pytest.mark.parametrize("wrap", [(False, True), (True, False), (False, False)])
+def test_lines_in_the_thresholds(wrap):  # V-5
+    F, N, B = 32_768, 4096, 1e6
+    knee = cost.mixed_tokens_per_chip(F, V5P, wrap=wrap)
+    slow = 2 ** (2 - sum(wrap))
+    assert knee == same(slow * cost.mixed_tokens_per_chip(F, V5P))
+    X = cost.x_opt(knee * N, F, N, wrap=wrap)
+    times = forward(knee * N, F, X, N / X, wrap=wrap)
+    assert times.ratio == same(1)
+    best = cost.best_split(B, F, N, V5P, wrap=wrap)
+    moves = [
+        (forward(B, F, X, Y, *axes, wrap=wrap).comm, -X)
+        for X, Y in cost.splits(N)
+        for axes in [(3, 1) if Y == 1 else (2, 3) if X == 1 else (2, 1)]
+    ]
+    assert best[0] == -min(moves)[1]
+
+
+def test_one_kind_of_line_in_the_other_thresholds():
+    line = {"wrap": False}
+    tokens = cost.tokens_per_chip
+    assert tokens(V5P, **line) == 2 * tokens(V5P)
+    assert tokens(H100, **line) == tokens(H100)
+    assert cost.tp_limit(1e4, V5P, **line) == cost.tp_limit(1e4, V5P) / 2
+    assert cost.mixed_pays_from(V5P, **line) == 2 * cost.mixed_pays_from(V5P)
+    int8 = {"precision": "int8", "itemsize": 1}
+    for threshold in (
+        lambda **how: tokens(V5P, **how),
+        lambda **how: cost.tp_limit(1e4, V5P, **how),
+        lambda **how: cost.mixed_tokens_per_chip(1e4, V5P, **how),
+        lambda **how: cost.mixed_pays_from(V5P, **how),
+        lambda **how: cost.expert_limit(1e4, V5P, **how),
+        lambda **how: cost.ring_attention_tokens(V5P, **how),
+        lambda **how: cost.pod_tokens(V5P, **how),
+    ):
+        assert threshold(**int8) == same(threshold())  # T3.8
+        assert threshold(precision="int8") != threshold()
 
 
 # ---- a step and a run --------------------------------------------------------
@@ -856,7 +1171,9 @@ ABOVE_ZERO = {
     "t_layer": ("strategy", "B", "D", "F", "chip", "X", "Y"),
     "t_cross_pod": ("B", "D", "F", "N", "pods", "chip"),
     "t_pipeline_send": ("B", "D", "m", "link_bw"),
-    "t_ring_attention": ("B", "h", "X", "chip"),
+    "t_context": ("B", "h", "X", "chip"),
+    "t_pods": ("B", "D", "F", "N", "pods", "chip"),
+    "t_pipeline": ("B", "D", "F", "p", "chip"),
     "t_expert": ("B", "D", "F", "X", "chip"),
     "training_flops": ("params", "tokens"),
     "t_train": ("flops", "N", "chip"),
@@ -920,8 +1237,55 @@ def test_sizes_are_refused_by_name(name, argument):
         ),
         (
             lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, M_X=0),
-            "n_axes must be a finite number above 0",
+            "M_X must be a finite number above 0",
         ),
+        (lambda: cost.t_layer("tp", 1, 1, 1, V5P, Y=2, M_Y=4), "M_Y of a v5p"),
+        (lambda: cost.t_layer("dp", 1, 1, 1, H100, 2, M_X=2), "M_X of a h100"),
+        (lambda: cost.mixed_tokens_per_chip(1, H100), "M_X of a h100 must be"),
+        (lambda: cost.tokens_per_chip(V5E, 3), "n_axes of a v5e must be at"),
+        (lambda: cost.best_split(1, 1, 4, V5E), "M_X [+] M_Y of a v5e must be"),
+        (lambda: cost.best_split(1, 1, 16, H100), "N must be at most 8, the"),
+        (
+            lambda: cost.t_layer("fsdp_tp", 1, 1, 1, H100, 4, 4),
+            "X Y must be at most 8, the chips of a h100's node, got 4 x 4",
+        ),
+        (
+            lambda: cost.t_layer("fsdp_tp", 1, 1, 1, H100, 64, 8, inside=8),
+            "inside must be one of None, or a pair for X and Y; got 8",
+        ),
+        (
+            lambda: cost.t_layer("fsdp", 1, 1, 1, H100, 64, inside=65),
+            "inside must be at most X = 64, got 65",
+        ),
+        (
+            lambda: cost.t_layer("fsdp", 1, 1, 1, H100, 64, inside=16),
+            "X must be at most 8, the chips of a h100's node, got 16",
+        ),
+        (
+            lambda: cost.t_layer("tp", 1, 1, 1, V5P, Y=2, wrap=(True, 1)),
+            "wrap must be one of True, False; got 1",
+        ),
+        (
+            lambda: cost.t_context(1, 1, 4, V5P, wrap=False),
+            "directions must be 2 on a line",
+        ),
+        (
+            lambda: cost.t_context(1, 1, 4, H100, directions=2),
+            "directions must be 1 on the switch of a h100",
+        ),
+        (
+            lambda: cost.ring_attention_tokens(H100, directions=2),
+            "directions must be 1 on the switch of a h100",
+        ),
+        (
+            lambda: cost.t_expert(1, 1, 1, 8, V5P, n_axes=1.5),
+            "n_axes must be a",
+        ),
+        (lambda: cost.expert_limit(1, V5E, 3), "n_axes of a v5e must be at"),
+        (lambda: cost.seconds((1,)), "times must be Times"),
+        (lambda: cost.seconds((1, None)), "times must be a finite number"),
+        (lambda: cost.step_seconds((1, 2, 3)), "step must be a Step of Times"),
+        (lambda: cost.step_seconds(Step(1, 2)), "step must be Times"),
         (lambda: cost.t_comm(-1, V5P), "volume must be a finite number"),
         (lambda: cost.t_comm(1, V5P, 0), "n_axes must be a finite number"),
         (lambda: cost.t_comm(1, V5P, X=0.5), "X must be a finite number"),
@@ -934,7 +1298,7 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.expert_volume(1, 1, k=0), "k must be a whole number"),
         (lambda: cost.tp_elements(1, 1, 1, 2, 1), "recompute must be one of"),
         (
-            lambda: cost.t_ring_attention(1, 1, 2, V5P, directions=3),
+            lambda: cost.t_context(1, 1, 2, V5P, directions=3),
             "directions must be one of 1, 2",
         ),
         (lambda: cost.bubble(4, 6, v=2), "m must be a multiple of p = 4"),
@@ -950,14 +1314,16 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.dualpipe_bubble(3, 8), "p must be an even number"),
         (lambda: cost.dualpipe_bubble(4, 7), "m must be at least 2 p = 8"),
         (
-            lambda: cost.dualpipe_bubble(4, 8, 1, 2, 1.9),
-            "weight must be backward - forward",
+            lambda: cost.dualpipe_bubble(4, 8, 1, 2, 2),
+            "weight must be below backward = 2, got 2",
         ),
         (lambda: cost.dualpipe_bubble(4, 8, both=0), "both must be a finite"),
-        (lambda: cost.dualpipe_bubble(4, 8, both=4), "both must be between"),
+        (lambda: cost.dualpipe_bubble(4, 8, both=4), "both must be from 2,"),
+        (lambda: cost.dualpipe_bubble(4, 8, both=1.9), "both must be from 2,"),
+        (lambda: cost.dualpipe_bubble(4, 8, 5, both=4), "both must be from 5,"),
         (
-            lambda: cost.dualpipe_bubble(4, 8, 1, 1, 0.5),
-            "weight must be backward - forward",
+            lambda: cost.dualpipe_bubble(4, 8, weight=0),
+            "weight must be a finite",
         ),
         (lambda: cost.idle_share(-1), "bubble must be a finite number"),
         (lambda: cost.t_train(1, 1, V5P, 1.1), "mfu must be at most 1"),
@@ -988,7 +1354,7 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.mfu(1, 1, 1, "v5p"), "chip must be a Chip"),
         (lambda: cost.t_cross_pod(1, 1, 1, 1, 2, 5), "chip must be a Chip"),
         (lambda: cost.t_expert(1, 1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_ring_attention(1, 1, 1, "v5p"), "chip must be a Chip"),
+        (lambda: cost.t_context(1, 1, 1, "v5p"), "chip must be a Chip"),
         (lambda: cost.tokens_per_chip("v5p"), "chip must be a Chip"),
         (lambda: cost.tp_limit(1, "v5p"), "chip must be a Chip"),
         (lambda: cost.mixed_tokens_per_chip(1, "v5p"), "chip must be a Chip"),

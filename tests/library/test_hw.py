@@ -1,7 +1,8 @@
 """Chips: the figures that the sources give, where they were read, the rules."""
 
+import math
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import date
 
 import pytest
@@ -137,16 +138,52 @@ def test_a_torus_sends_both_ways_and_a_switch_once():
 @pytest.mark.parametrize(
     ("chip", "rings", "lines"),
     [
-        pytest.param(hw.V5E, [16], [1, 2, 4, 8, 12, 32], id="v5e"),
-        pytest.param(hw.V6E, [16], [1, 4, 15, 32], id="v6e"),
+        pytest.param(hw.V5E, [16], [1, 2, 4, 8, 12, 15], id="v5e"),
+        pytest.param(hw.V6E, [16], [1, 4, 15], id="v6e"),
         pytest.param(hw.V4P, [4, 8, 12, 16], [1, 2, 3, 6], id="v4p"),
-        pytest.param(hw.V5P, [4, 20, 28, 32], [1, 2, 10, 18], id="v5p"),
+        pytest.param(hw.V5P, [4, 20, 28, 32, 560], [1, 2, 10, 18], id="v5p"),
         pytest.param(hw.H100, [2, 3, 8], [1], id="h100"),
     ],
 )
 def test_wraparound(chip, rings, lines):  # V-5
     assert [hw.wraps(chip, size) for size in rings] == [True] * len(rings)
     assert [hw.wraps(chip, size) for size in lines] == [False] * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "reach", "longest"),
+    [
+        ("v4p", 4096, 256),  # 64 cubes of 4 x 4 x 4 in a row
+        ("v5e", 256, 16),
+        ("v5p", 8960, 560),  # 140 cubes
+        ("v6e", 256, 16),
+        ("a100", 8, 8),
+        ("h100", 8, 8),
+        ("h200", 8, 8),
+        ("b200", 8, 8),
+    ],
+)
+def test_no_axis_is_longer_than_its_network(name, reach, longest):
+    chip = hw.chip(name)
+    assert (hw.reach(chip), hw.longest_axis(chip)) == (reach, longest)
+    hw.wraps(chip, longest)
+    for size in (longest + 1, 4096 * 4096, 10**400):
+        with pytest.raises(ValueError, match="^size of an axis of a") as error:
+            hw.wraps(chip, size)
+        assert f"{chip.name} must be at most {longest}" in str(error.value)
+        assert ("node" if chip.axes == 0 else "pod") in str(error.value)
+
+
+def test_a_pod_that_is_not_known_has_no_end():
+    own = replace(hw.V5P, pod=())
+    assert hw.reach(own) == hw.longest_axis(own) == math.inf
+    assert hw.wraps(own, 4 * 10**9)
+
+
+@pytest.mark.parametrize("chip", by_name(ALL))
+def test_a_line_has_one_link_and_a_switch_no_lines(chip):
+    assert hw.axis_bw(chip, wrap=False) == chip.link_bw
+    assert hw.axis_bw(chip) == hw.ring_directions(chip) * chip.link_bw
 
 
 def test_chip_by_name_in_any_case():
@@ -220,6 +257,42 @@ def test_a_readers_own_chip_needs_no_sources():
     assert hw.figures(own) == []
 
 
+@pytest.mark.parametrize("chip", [hw.V5P, hw.H100], ids=["torus", "switch"])
+@pytest.mark.parametrize(
+    "field", [f.name for f in fields(hw.Chip) if f.name != "sources"]
+)
+@pytest.mark.parametrize(
+    "bad", [math.nan, math.inf, -1, True, "9", 10**400, [4], {}], ids=repr
+)
+def test_no_chip_with_a_figure_that_cannot_be(chip, field, bad):
+    if (field, bad) == ("name", "9"):
+        assert replace(chip, name=bad).name == bad
+        return
+    with pytest.raises(ValueError, match=rf"^{field} must be"):
+        replace(chip, **{field: bad})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"axes": 4}, "axes must be 1 to 3 on a torus and 0 on a switch"),
+        ({"axes": 0}, "axes must be 1 to 3 on a torus and 0 on a switch"),
+        ({"pod": (16, 16)}, r"pod must be \(\), or a size for each of 3 axes"),
+        ({"pod": (16, 16, 0)}, "pod must be a whole number of at least 1"),
+        ({"flops": 0}, "flops must be a finite number above 0"),
+        ({"flops": None}, "flops must be a finite number above 0"),
+        ({"flops_fp8": 0}, "flops_fp8 must be a finite number above 0"),
+        ({"node_size": 0}, "node_size must be a whole number"),
+        ({"name": ""}, "name must be text such as 'v5p'"),
+        ({"wrap_rule": "torus"}, "wrap_rule must be one of 'axis of 16'"),
+        ({"sources": None}, "sources must be a mapping of figures"),
+    ],
+)
+def test_no_chip_without_its_parts(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(hw.V5P, **change)
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -229,6 +302,8 @@ def test_a_readers_own_chip_needs_no_sources():
         hw.hbm_intensity,
         hw.ring_directions,
         hw.figures,
+        hw.reach,
+        hw.longest_axis,
         lambda chip: hw.wraps(chip, 4),
     ],
 )

@@ -1,0 +1,260 @@
+"""Seconds that traffic takes on a chip's own network, and outside it.
+
+A mesh axis lies on `n_axes` axes of a chip's network, all of them rings or all
+of them lines; any real number, since mesh axes can share an axis of the
+network. No axis reaches further than one node of GPUs or one pod of TPUs,
+unless `inside` says how many of its chips share one: then the rest of the way
+goes over the data-centre network, on which every chip has its own port of
+`dcn_bw`, and the slower of the two parts counts. Hops take no time here.
+"""
+
+from typing import NamedTuple
+
+from shardlab.arguments import one_of
+from shardlab.cost.sizes import amount, at_least_one, how_many, sizes
+from shardlab.hw import axis_bw, reach
+
+_EITHER = (True, False)
+
+
+class Way(NamedTuple):
+    """How one mesh axis lies on the network.
+
+    X       chips of the axis; None, not known and many
+    inside  how many of them share a node or a pod
+    W       bytes/s of a chip along the axis inside
+    port    bytes/s of a chip outside
+    """
+
+    X: float | None
+    inside: float | None
+    W: float
+    port: float
+
+    @property
+    def leaves(self):
+        """Whether the axis leaves its node or pod."""
+        return self.inside is not None and self.inside != self.X
+
+
+def t_comm(volume, chip, n_axes=1, X=None, wrap=True, inside=None):
+    """Seconds to move a volume over a chip's own network.
+
+    volume   bytes, as the field's texts count
+    chip     Chip
+    n_axes   axes of the network under this mesh axis, the M_X or M_Y of texts
+    X        chips of the mesh axis: the exact (X - 1) / X of the volume; None:
+             the limit of many chips, which texts quote
+    wrap     True: rings; False: lines, with half the bandwidth
+    inside   chips of the mesh axis in one node or pod; None: all of them
+    returns  seconds; outside, `inside` chips gather one share each
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 5; part 12 beyond the node
+    """
+    lies = way(chip, n_axes=n_axes, X=X, wrap=wrap, inside=inside)
+    return moved_in(amount("volume", volume), lies, exact=X is not None)
+
+
+def moved_in(volume, way, exact=False):
+    """Seconds to gather, scatter or send a volume along one way.
+
+    volume   bytes, as the field's texts count
+    way      Way
+    exact    True: the factor (X - 1) / X of rings; False: its limit, 1
+    returns  seconds; inside and outside run side by side, the longer counts
+    source   scaling-book parts 5 and 12
+    """
+    V, n = float(volume), way.inside
+    if not way.leaves:
+        return (1 - 1 / way.X if exact else 1) * V / way.W
+    near = 0 if n == 1 else (1 - 1 / n if exact else 1) * V / way.W
+    far = (1 - n / way.X if exact else 1) * V / (n * way.port)
+    return max(near, far)
+
+
+def t_exchange(V, X, chip, n_axes=1, wrap=True, inside=None):
+    """Seconds of an AllToAll over a chip's own network.
+
+    V        bytes of the whole array; each chip holds V / X
+    X        chips of the mesh axis
+    chip     Chip
+    n_axes   axes of the network under it, equally long
+    wrap     True: rings; False: lines, with half the bandwidth
+    inside   chips of the mesh axis in one node or pod; None: all of them
+    returns  seconds; V / (4 W) on one ring of an even number of chips
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 3, AllToAll; part 12 for the switch
+    """
+    V = amount("V", V)
+    return exchanged_in(V, X, chip, n_axes, wrap, inside)
+
+
+def exchanged_in(V, X, chip, n_axes=1, wrap=True, inside=None):
+    """Seconds of an AllToAll: of what stays in a node, or of what leaves it.
+
+    V, X, chip, n_axes, wrap, inside  as in `t_exchange`
+    returns  seconds; both run side by side, the longer counts
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book parts 3 and 12
+    """
+    X, n_axes = how_many("X", X), how_many("n_axes", n_axes)
+    lies = way(chip, n_axes, X, wrap, inside)
+    n = lies.inside or X
+    stays = V * (n / X) ** 2
+    leaves = V / X * (1 - n / X)
+    return max(_exchanged(stays, n, lies, n_axes, chip), leaves / lies.port)
+
+
+def _exchanged(V, n, way, n_axes, chip):
+    """Seconds of an AllToAll of V bytes among n chips of a node or a pod."""
+    if n == 1:
+        return 0.0
+    if not chip.axes:
+        return V * (n - 1) / n**2 / way.W
+    # The longest axis binds: all chips send across its middle.
+    return V / 4 * n ** (1 / n_axes) / n / (way.W / n_axes)
+
+
+# ---- which way an axis lies --------------------------------------------------
+
+
+def way(chip, n_axes=1, X=None, wrap=True, inside=None, names=("n_axes", "X")):
+    """The Way of one mesh axis, if the network has it.
+
+    chip     Chip
+    n_axes, X, wrap, inside  as in `t_comm`
+    names    what the caller calls n_axes and X, for errors
+    returns  Way
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book parts 5 and 12
+    """
+    W = bandwidth(chip, n_axes, wrap, names[0])
+    X = X if X is None else at_least_one(names[1], X)
+    if inside is not None:
+        _refuse_crowd(inside, X, names[1])
+    within_reach(chip, **{names[1]: X if inside is None else inside})
+    return Way(X, inside, W, chip.dcn_bw)
+
+
+def bandwidth(chip, n_axes=1, wrap=True, name="n_axes"):
+    """Bytes/s of a chip along all axes of the network under a mesh axis.
+
+    chip     Chip
+    n_axes   axes of the network, a real number
+    wrap     True: rings; False: lines
+    name     what the caller calls n_axes, for errors
+    returns  bytes/s, n_axes W
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 5
+    """
+    W, has = axis_bw(chip, wrap), max(chip.axes, 1)
+    sizes(**{name: n_axes})
+    if n_axes > has:
+        raise ValueError(
+            f"{name} of a {chip.name} must be at most {has}, got {n_axes!r}"
+        )
+    return n_axes * W
+
+
+def within_reach(chip, **chips):
+    """Nothing, if the chips of these mesh axes together share a node or pod.
+
+    chip     Chip
+    chips    such as X=X, Y=Y: chips of each axis that are inside; None, unknown
+    raises   ValueError that names the axes, the node or pod and its size
+    source   scaling-book parts 2 and 12
+    """
+    more, N = {}, 1
+    for name, n in chips.items():
+        if n is not None and n > 1:
+            more[name], N = n, N * n
+    if reach(chip) < N:
+        where = "pod" if chip.axes else "node"
+        raise ValueError(
+            f"{' '.join(more)} must be at most {reach(chip)}, the chips of a "
+            f"{chip.name}'s {where}, got {' x '.join(map(repr, more.values()))}"
+            f"; inside= says how many share a {where} where an axis leaves it"
+        )
+
+
+def _refuse_crowd(inside, X, name):
+    if X is None:
+        at_least_one("inside", inside)
+    elif at_least_one("inside", inside) > X:
+        raise ValueError(
+            f"inside must be at most {name} = {X!r}, got {inside!r}"
+        )
+
+
+def of_each(name, value, single=(True, False)):
+    """The values of an argument for the axes X and Y.
+
+    name     of the argument
+    value    a pair; or one value, which stands for both
+    single   values that may stand for both
+    returns  tuple of two
+    raises   ValueError that names the argument and what was expected
+    source   chapter 9
+    """
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return tuple(value)
+    if any(value is one for one in single):
+        return value, value
+    choices = ", ".join(map(repr, single))
+    raise ValueError(
+        f"{name} must be one of {choices}, or a pair for X and Y; got {value!r}"
+    )
+
+
+def _insides(inside, X, Y):
+    """`inside` as a pair; one number is of the axis that has chips."""
+    if not (inside is None or isinstance(inside, (tuple, list))):
+        if X == 1:
+            return None, inside
+        if Y == 1:
+            return inside, None
+    return of_each("inside", inside, (None,))
+
+
+def t_moves(moved, chip, X, Y, M_X=1, M_Y=1, overlap=True, exact=False, **on):
+    """Seconds to move what a layer moves over its mesh axes, part by part.
+
+    moved      {"X": Step, "Y": Step} in bytes, from `layer_volume`
+    chip, X, Y, M_X, M_Y  as in `t_layer`
+    overlap    True: traffic over X runs beside traffic over Y, and the longer
+               counts; False: one after the other
+    exact      True: the factor (X - 1) / X of rings; False: its limit, 1
+    on         wrap and inside: one value for both axes, or a pair
+    returns    list of seconds: forward, backward, update
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 5
+    """
+    both = max if one_of("overlap", overlap, _EITHER) else sum
+    one_of("exact", exact, _EITHER)
+    over_X, over_Y = ways(chip, X, Y, M_X, M_Y, **on)
+    t_X = [moved_in(part, over_X, exact) for part in moved["X"]]
+    t_Y = [moved_in(part, over_Y, exact) for part in moved["Y"]]
+    return [both(pair) for pair in zip(t_X, t_Y, strict=True)]
+
+
+def ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None):
+    """The ways of the axes X and Y, if they fit on the network together.
+
+    chip, X, Y, M_X, M_Y  as in `t_layer`
+    wrap     True: rings; False: lines; or a pair for X and Y
+    inside   chips of X and of Y in one node or pod, a pair; one number where
+             the other axis has one chip; None, all of them
+    returns  two Ways
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book parts 5 and 12
+    """
+    wraps, insides = of_each("wrap", wrap), _insides(inside, X, Y)
+    names, chips = ("X", "Y"), {}
+    found = []
+    for name, n, M, ring, near in zip(
+        names, (X, Y), (M_X, M_Y), wraps, insides, strict=True
+    ):
+        found.append(way(chip, M, n, ring, near, (f"M_{name}", name)))
+        chips[name] = n if near is None else near
+    within_reach(chip, **chips)
+    return found
