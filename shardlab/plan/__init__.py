@@ -6,18 +6,24 @@
 models     shapes of models, each with a dated source
 network    how mesh axes lie on a torus or a switch, and what bandwidth they get
 layouts    jobs and layouts, and what makes a layout legal
-held       bytes on a chip, by the accounts of `memory`
+held       bytes on a chip: states as in `memory`, the model's own activations
 timing     seconds of a step, by the volumes of `cost`
 grid       the same on arrays, for all places and microbatches at once
 search     every layout, best first
 published  where layouts that were published rank
 words      tables, JSON, and the assumptions
 
-Every time is a bound: bandwidth without latency, arithmetic at its peak. The
-footer of a table says what was assumed. Nothing here imports JAX.
+Every time is a bound: bandwidth and hops of a collective, arithmetic at its
+peak. The footer of a table says what was assumed. Nothing here imports JAX.
 """
 
-from shardlab.plan.held import held, in_flight, state_bytes
+from shardlab.plan.held import (
+    held,
+    in_flight,
+    last_in_flight,
+    layer_kept,
+    state_bytes,
+)
 from shardlab.plan.layouts import Job, Layout, why_not
 from shardlab.plan.models import (
     MODELS,
@@ -50,6 +56,8 @@ __all__ = [
     "forward_flops",
     "held",
     "in_flight",
+    "last_in_flight",
+    "layer_kept",
     "lies",
     "model",
     "network",

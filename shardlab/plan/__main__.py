@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 
 from shardlab.hw import chip
@@ -137,4 +138,8 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardlab.plan.timing import ways
+from shardlab.plan.network import NO_WAY
+from shardlab.plan.timing import speeds, ways
 
-PASSES = ("forward", "backward")
+PARTS = ("forward", "backward", "last", "update")
 MOVED = [(axis, "gather") for axis in ("tp", "cp", "replicas", "data")]
-MOVED += [("ep", "exchange"), ("pp", "send")]
+MOVED += [("ep", "exchange"), ("cp", "exchange"), ("cp", "ring")]
+MOVED += [("pp", "send"), ("dcn", "")]
 
 
 class Spots(NamedTuple):
@@ -22,11 +24,13 @@ class Spots(NamedTuple):
     lies    the places, as `network.lies` gives them
     each    for each (axis, kind) of a Volume its seconds a byte, [places, 4]:
             three dimensions, and outside of the network
+    late    for each (axis, kind) its seconds a call, likewise
     alone   seconds without traffic, from `stage_seconds`, in one microbatch
     """
 
     lies: list
     each: dict
+    late: dict
     alone: tuple
 
 
@@ -39,16 +43,13 @@ def spots(job, lies, alone):
     returns  Spots
     source   chapter 15
     """
-    where = [ways(job.network, lie) for lie in lies]
-    each = {
-        (axis, kind): np.array(
-            [(*getattr(getattr(w, axis), kind), 0.0) for w in where]
-        )
-        for axis, kind in MOVED
-    }
-    outside = (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw)
-    each["dcn", ""] = np.array([outside] * len(lies))
-    return Spots(lies, each, alone)
+    where, each, late = [ways(job.network, lie) for lie in lies], {}, {}
+    for axis, kind in MOVED:
+        if kind and getattr(where[0], axis) is NO_WAY:
+            continue  # an axis of one chip moves nothing anywhere
+        both = np.array([speeds(job, w, axis, kind) for w in where])
+        each[axis, kind], late[axis, kind] = both[:, 0], both[:, 1]
+    return Spots(lies, each, late, alone)
 
 
 def seconds_of(job, at, volumes, part):
@@ -57,28 +58,29 @@ def seconds_of(job, at, volumes, part):
     job      Job
     at       Spots
     volumes  list of Volume
-    part     name of a field of Volume that holds bytes
-    returns  array [places, 4], a dimension each; if traffic is not to overlap,
-             all in a row, as if on the first
+    part     0 to 3, of PARTS
+    returns  (of their bytes, of their calls), arrays [places, 4], a dimension
+             each; if traffic is not to overlap, all in a row, on the first
     source   chapter 15
     """
-    ons = [
-        size * at.each[v.axis, v.kind]
-        for v in volumes
-        if (size := getattr(v, part))
-    ]
-    total = np.zeros((len(at.lies), 4))
-    if job.overlap == "max":
-        return sum(ons, total)
-    total[:, 0] = sum(on.max(axis=1) for on in ons)
+    total = np.zeros((2, len(at.lies), 4))
+    for v in volumes:
+        for k, (many, each) in enumerate(
+            ((v[4 + part], at.each), (v.calls[part], at.late))
+        ):
+            if many and job.overlap == "max":
+                total[k] += many * each[v.axis, v.kind]
+            elif many:
+                total[k, :, 0] += many * each[v.axis, v.kind].max(axis=1)
     return total
 
 
 class Grid(NamedTuple):
     """Traffic of layouts that differ in schedule and microbatches, by place.
 
-    tokens   of all microbatches together, forward and backward
-    chunk    besides for every chunk of a stage but the first
+    tokens   of all microbatches together, forward and backward, and besides
+             of each one
+    chunk    the same for every chunk of a stage but the first
     weights  of each microbatch, forward and backward
     once     besides in the last backward pass, and after it, for each model
              part that a stage has
@@ -100,19 +102,37 @@ def grid(job, at, of_tokens, of_weights):
     returns     Grid
     source      chapter 15
     """
-    sends = [volume for volume in of_tokens if volume.name == "PP"]
-    rows = (
-        (of_tokens, PASSES),
-        (sends, PASSES),
-        (of_weights, PASSES),
-        (of_weights, ("last", "update")),
+    tokens = tokens_grid(job, at, of_tokens)
+    return Grid(*tokens, *weights_grid(job, at, of_weights))
+
+
+def tokens_grid(job, at, volumes):
+    """The part of a Grid that is the same for every ZeRO stage.
+
+    job      Job
+    at       Spots
+    volumes  list of Volume, from `token_volumes`
+    returns  (tokens, chunk) of Grid
+    source   chapter 15
+    """
+    sends = [volume for volume in volumes if volume.name == "PP"]
+    return tuple(
+        [seconds_of(job, at, moved, part) for part in (0, 1)]
+        for moved in (volumes, sends)
     )
-    return Grid(
-        *(
-            [seconds_of(job, at, volumes, part) for part in parts]
-            for volumes, parts in rows
-        )
-    )
+
+
+def weights_grid(job, at, volumes):
+    """The part of a Grid that is the same for SP and all contexts.
+
+    job      Job
+    at       Spots
+    volumes  list of Volume, from `weight_volumes`
+    returns  (weights, once) of Grid
+    source   chapter 15
+    """
+    moved = [sum(seconds_of(job, at, volumes, part)) for part in range(4)]
+    return moved[:2], moved[2:]
 
 
 def grid_seconds(job, at, known, layout, m):
@@ -130,8 +150,11 @@ def grid_seconds(job, at, known, layout, m):
     (f, b), t_hbm = at.alone
     more = layout.chunks - 1
     forward, backward = (
-        (on + more * chunk) / m[:, :, None]
-        for on, chunk in zip(known.tokens, known.chunk, strict=True)
+        moved / m[:, :, None] + waits
+        for moved, waits in (
+            on + more * chunk if more else on
+            for on, chunk in zip(known.tokens, known.chunk, strict=True)
+        )
     )
     late = known.weights[1] + parts * known.once[0]
     t_f = (forward + known.weights[0]).max(axis=2)
@@ -157,6 +180,6 @@ def idle_seconds(layout, f, b):
     if layout.schedule == "zero-bubble":
         return (p - 1) * (f + b - 2 * np.minimum(f, half))
     if layout.schedule == "dualpipe":
-        pairs = p // 2 - 1
+        pairs = p // 2 - 1  # as in cost.dualpipe_bubble, on arrays
         return np.maximum(2 * pairs * f, pairs * (f + half) - f)
     return (p - 1) * (f + b) / layout.chunks

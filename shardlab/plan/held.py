@@ -1,10 +1,18 @@
-"""Bytes that one chip holds under a layout; the accounts of `memory`."""
+"""Bytes that one chip holds under a layout.
+
+States by the accounts of `memory`; activations term by term, from the model's
+own layer: gated or not, with as many key heads as it has, with experts.
+"""
 
 from functools import lru_cache
 from typing import NamedTuple
 
 from shardlab import memory
-from shardlab.plan.models import parameter_terms
+from shardlab.arguments import one_of, real, whole
+from shardlab.plan.layouts import a_job, a_layout
+from shardlab.plan.models import a_model, parameter_terms
+
+BF16 = 2  # bytes of a weight, a gradient or an activation
 
 
 class Weights(NamedTuple):
@@ -54,8 +62,13 @@ def in_flight(layout):
     layout   Layout
     returns  a number, of microbatches in all layers of one model part; those
              in one of several chunks count as that part of a microbatch
+    raises   ValueError if layout is no Layout, or a number of it cannot be
     source   chapter 11; DeepSeek-V3 report, table 2
     """
+    return _in_flight(a_layout(layout))
+
+
+def _in_flight(layout):
     p, m, v = layout.pp, layout.microbatches, layout.chunks
     return {
         "none": 1,
@@ -67,19 +80,43 @@ def in_flight(layout):
     }[layout.schedule]
 
 
+def last_in_flight(layout):
+    """Microbatches that the last stage of a pipeline holds at one time.
+
+    layout   Layout
+    returns  a number, as `in_flight`
+    raises   ValueError if layout is no Layout, or a number of it cannot be
+    source   chapter 11
+    """
+    return _last_in_flight(a_layout(layout))
+
+
+def _last_in_flight(layout):
+    p, m, v = layout.pp, layout.microbatches, layout.chunks
+    if layout.schedule == "1f1b":
+        return 1
+    if layout.schedule == "interleaved":
+        return min((v - 1) * p + 1, m * v) / v
+    return _in_flight(layout)
+
+
 def held(job, layout):
     """Bytes that the fullest chip holds, by what they are.
 
     job      Job
     layout   Layout
     returns  dict: states, gathered (a layer's weights or its gradient, whole
-             while they are used) and activations, in bytes
+             while they are used), activations and logits, in bytes
+    raises   ValueError if job is no Job or layout no Layout
     source   chapters 7, 11 and 12; module `memory`
     """
+    a_job(job), a_layout(layout)
+    layers, logits = activations(job, layout)
     terms = {
         "states": state_bytes(job, layout),
         "gathered": gathered_bytes(job, layout),
-        "activations": activation_bytes(job, layout),
+        "activations": layers,
+        "logits": logits,
     }
     return {what: size for what, size in terms.items() if size}
 
@@ -91,6 +128,18 @@ def state_bytes(job, layout):
     layout   Layout
     returns  bytes; experts are cut over tp and ep, all else over tp, and ZeRO
              shares out what replicas have in common, inside a pod
+    raises   ValueError if job is no Job or layout no Layout
+    source   ZeRO paper, figure 1
+    """
+    return states(a_job(job), a_layout(layout))
+
+
+def states(job, layout):
+    """The same as `state_bytes`, of arguments that were checked.
+
+    job      Job
+    layout   Layout
+    returns  bytes
     source   ZeRO paper, figure 1
     """
     parts = 2 if layout.schedule == "dualpipe" else 1
@@ -111,7 +160,8 @@ def gathered_bytes(job, layout):
 
     job      Job
     layout   Layout
-    returns  bytes; 0 for a simplified model, whose texts leave them out
+    returns  bytes of a layer or of an embedding, whichever is larger; 0 for a
+             simplified model, whose texts leave them out
     source   scaling-book part 5, FSDP
     """
     if job.model.simplified:
@@ -121,44 +171,235 @@ def gathered_bytes(job, layout):
         recipe = memory.RECIPES[recipe]
     each = (0, 0, recipe.grad, recipe.grad + recipe.param)[layout.zero]
     w = stage_weights(job.model)
-    return each * (w.layer + w.routed / layout.ep) / layout.tp
+    table = job.model.vocab * job.model.D
+    return each * max(w.layer + w.routed / layout.ep, table) / layout.tp
 
 
-def activation_bytes(job, layout):
-    """Bytes that the fullest chip keeps for backward passes.
+def stage_layers(model, pp):
+    """Layers of the stage of a pipeline that has most; an end counts as one.
 
-    job      Job
-    layout   Layout
-    returns  bytes, those of a layer of `memory` times layers and microbatches;
-             "full" recomputation has one layer's activations besides
-    source   Korthikanti et al. (2022), sections 4 and 5
+    model    Model
+    pp       stages
+    returns  a number
+    source   chapter 11
     """
-    if job.model.simplified:
-        return _checkpoints(job.model, job.batch) / (job.chips * job.pods)
-    local = job.attended // layout.cp
-    replicas = job.pods * layout.dp * layout.cp * layout.microbatches
-    tokens = job.batch / replicas
-    how = (job.model, local, layout.tp, layout.sp)
-    layer = _layer_bytes(*how, job.recompute, layout.cp) / local * tokens
-    layers = (job.model.L + job.model.ends) / layout.pp
-    again = 0
-    if layout.pp == 1:
-        layers = job.model.L
-    if job.recompute == "full":
-        again = _layer_bytes(*how, "selective", layout.cp) / local * tokens
-    return layers * in_flight(layout) * layer + again
+    return (model.L + model.ends) / pp if pp > 1 else model.L
+
+
+# ---- activations -------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """Something that a layer keeps of each token for its backward pass.
+
+    name    what it is
+    bytes   bytes for one token, before anything is cut
+    cut_by  "TP", tensor parallelism cuts it; "KV", as far as there are key
+            heads; "SP", only sequence parallelism does
+    """
+
+    name: str
+    bytes: float
+    cut_by: str
+
+
+def attention_kept(model, attended, recompute="selective"):
+    """What the attention of one layer keeps of one token.
+
+    model      Model
+    attended   tokens that each token attends to
+    recompute  "none" keeps the scores; "selective" makes them again
+    returns    list of Kept; bf16, but for masks and sums of the softmax
+    source     Korthikanti et al. (2022), section 4; FlashAttention-2 paper
+    """
+    m, query = model, BF16 * model.heads * model.head_size
+    terms = [Kept("norm 1 input", BF16 * m.D, "SP")]
+    terms += [Kept("attention input", BF16 * m.D, "SP")]
+    terms += [Kept("attention output", query, "TP")]
+    if m.latent:
+        rotary = BF16 * m.heads * m.latent[2]
+        terms += [Kept("latent vectors", BF16 * sum(m.latent), "SP")]
+        terms += [Kept("query, key, value", 3 * query + 2 * rotary, "TP")]
+    else:
+        key = BF16 * m.kv_heads * m.head_size
+        terms += [Kept("query", query, "TP"), Kept("key, value", 2 * key, "KV")]
+    if m.dropout:
+        terms += [Kept("dropout mask", m.D, "SP")]
+    if recompute == "none":
+        each = 5 if m.dropout else 2
+        terms += [Kept("scores", each * m.heads * attended, "TP")]
+    elif not m.dropout:
+        terms += [Kept("softmax sums", 4 * m.heads, "TP")]
+    return terms
+
+
+def mlp_kept(model):
+    """What the MLP of one layer keeps of one token, on a mean of all layers.
+
+    model    Model
+    returns  list of Kept; of each expert that a token visits as of an MLP, and
+             besides what goes to it and comes back
+    source   Korthikanti et al. (2022), section 4; SwiGLU paper
+    """
+    m, hidden = model, BF16 * (3 if model.gated else 2)
+    sparse = (m.L - m.dense_layers) / m.L if m.experts else 0
+    terms = [Kept("norm 2 input", BF16 * m.D, "SP")]
+    terms += [Kept("MLP input", BF16 * m.D, "SP")]
+    if sparse < 1:
+        terms += [Kept("MLP hidden", hidden * m.F * (1 - sparse), "TP")]
+    if m.dropout:
+        terms += [Kept("dropout mask", m.D, "SP")]
+    if sparse:
+        visits = (m.active + m.shared) * m.F_expert * sparse
+        terms += [Kept("experts hidden", hidden * visits, "TP")]
+        there = 2 * BF16 * m.active * m.D * sparse
+        terms += [Kept("experts input, output", there, "SP")]
+        terms += [Kept("router scores", 4 * m.experts * sparse, "SP")]
+    return terms
+
+
+def layer_kept(model, attended, tp=1, sp=False, recompute="selective"):
+    """Bytes that one layer keeps of each token, on one chip.
+
+    model      Model
+    attended   tokens that each token attends to
+    tp, sp     as in Layout
+    recompute  "none"; "selective", all scores; "full", all but the input
+    returns    bytes
+    raises     ValueError that names the argument and what was expected
+    source     Korthikanti et al. (2022), sections 4 and 5
+    """
+    a_model(model), real("attended", whole("attended", attended))
+    real("tp", whole("tp", tp))
+    one_of("sp", sp, (True, False))
+    one_of("recompute", recompute, memory.RECOMPUTE)
+    return _layer_kept(model, attended, tp, sp, recompute)
 
 
 @lru_cache(maxsize=4096)
-def _layer_bytes(model, local, tp, sp, recompute, cp):
-    """One layer and one sequence, `local` tokens of it, on one chip."""
-    shape = (local, 1, model.D, model.heads, tp, sp)
-    total = memory.activation_bytes(*shape, recompute)
-    if recompute == "none" and cp > 1:
-        # Each chip has the scores of its tokens against the whole sequence.
-        scores = total - memory.activation_bytes(*shape, "selective")
-        total += (cp - 1) * scores
-    return total
+def _layer_kept(model, attended, tp, sp, recompute):
+    terms = attention_kept(model, attended, recompute) + mlp_kept(model)
+    if recompute == "full":
+        terms = terms[:1]
+    cut = {"TP": tp, "KV": min(tp, model.kv_heads), "SP": tp if sp else 1}
+    return sum(kept.bytes / cut[kept.cut_by] for kept in terms)
+
+
+@lru_cache(maxsize=4096)
+def head_kept(model, tp=1, sp=False):
+    """Bytes that the head keeps of each token, on one chip.
+
+    model    Model
+    tp, sp   as in Layout
+    returns  bytes: the inputs of norm and head, and logits in 4 bytes each
+    source   Korthikanti et al. (2022), section 4.3
+    """
+    inputs = 2 * BF16 * model.D / (tp if sp else 1)
+    return inputs + 4 * model.vocab / tp
+
+
+def key_elements(model, tp=1):
+    """Elements of the keys and values of one token and layer on a TP rank.
+
+    model    Model
+    tp       chips that cut the heads
+    returns  elements; with a latent vector its size, which all ranks hold
+    source   chapter 13
+    """
+    if model.latent:
+        return model.latent[1] + model.latent[2]
+    return 2 * model.kv_heads * model.head_size / min(tp, model.kv_heads)
+
+
+def passing_kept(model, tp, cp, context):
+    """Bytes of keys, values and gradients of other chips, a token of one's own.
+
+    model    Model
+    tp, cp   chips of these mesh axes
+    context  a name in CONTEXTS
+    returns  bytes, for one layer: "ring" holds the block that passes by,
+             "gather" all of them, "ulysses" none
+    source   chapter 13
+    """
+    if cp == 1 or context == "ulysses":
+        return 0
+    blocks = cp if context == "gather" else 1
+    return 2 * BF16 * key_elements(model, tp) * blocks
+
+
+class Account(NamedTuple):
+    """Bytes of one chip for each token of a microbatch that it holds.
+
+    stage   all layers of a stage
+    first   besides, in the first stage: the embedding's dropout mask
+    head    in the last stage, for one microbatch
+    once    for one microbatch and one layer at a time
+    tokens  of all microbatches of a replica, on one chip
+    """
+
+    stage: float
+    first: float
+    head: float
+    once: float
+    tokens: float
+
+
+def account(job, layout):
+    """The bytes a token that layouts alike but for microbatches share.
+
+    job      Job
+    layout   Layout; schedule, chunks and microbatches do not matter
+    returns  Account
+    source   chapters 11 to 13
+    """
+    m, how = job.model, (layout.tp, layout.sp)
+    kept = layer_kept(m, job.attended, *how, job.recompute)
+    once = passing_kept(m, layout.tp, layout.cp, layout.context)
+    if job.recompute == "full":
+        once += layer_kept(m, job.attended, *how)
+    return Account(
+        stage_layers(m, layout.pp) * kept,
+        (m.D if m.dropout else 0) / (layout.tp if layout.sp else 1),
+        head_kept(m, *how),
+        once,
+        job.batch / (job.pods * layout.dp * layout.cp),
+    )
+
+
+def activations(job, layout, known=None):
+    """Bytes that the fullest chip keeps for backward passes, and logits.
+
+    job      Job
+    layout   Layout
+    known    Account of this layout; None: it is made
+    returns  (bytes of layers, bytes of the head) of the stage that has more
+    source   Korthikanti et al. (2022), sections 4 and 5
+    """
+    if job.model.simplified:
+        kept = _checkpoints(job.model, job.batch)
+        return kept / (job.chips * job.pods), 0
+    a = known or account(job, layout)
+    each = a.tokens / layout.microbatches
+    first, last = _in_flight(layout), _last_in_flight(layout)
+    logits = layout.microbatches if layout.schedule == "gpipe" else 1
+    head = each * logits * a.head
+    start = each * ((a.stage + a.first) * first + a.once)
+    end = each * (a.stage * last + a.once)
+    if layout.pp == 1 or layout.schedule == "dualpipe":
+        return start, head
+    return (start, 0) if start > end + head else (end, head)
+
+
+def activation_bytes(job, layout, known=None):
+    """Bytes of activations on the fullest chip, those of the head included.
+
+    job      Job
+    layout   Layout
+    known    Account of this layout; None: it is made
+    returns  bytes
+    source   Korthikanti et al. (2022), sections 4 and 5
+    """
+    return sum(activations(job, layout, known))
 
 
 @lru_cache(maxsize=64)

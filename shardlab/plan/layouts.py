@@ -10,9 +10,11 @@ from shardlab.memory import RECIPES, RECOMPUTE, Recipe
 from shardlab.plan.models import Model, a_model
 from shardlab.plan.network import divisors, lies, network
 
+CONTEXTS = ("ring", "gather", "ulysses")
 SCHEDULES = ("none", "gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
 OVERLAPS = ("max", "sum", "none")
 MOST_TOKENS = 10**12  # more would take long to factor, and nobody has them
+MOST_PODS = 10**6
 ZERO = ("DP", "ZeRO-1", "ZeRO-2", "FSDP")
 
 
@@ -60,7 +62,6 @@ class Job:
                 f"batch must be at most {MOST_TOKENS:,} tokens, got "
                 f"{self.batch:,}"
             )
-        whole("pods", self.pods)
         one_of("overlap", self.overlap, OVERLAPS)
         if real("efficiency", self.efficiency, above=0) > 1:
             raise ValueError(
@@ -68,8 +69,15 @@ class Job:
             )
         if not isinstance(self.recipe, Recipe):
             one_of("recipe", self.recipe, RECIPES)
+        self._refuse_pods()
         self._settle_recompute()
         self._refuse_sequence()
+
+    def _refuse_pods(self):
+        if whole("pods", self.pods) > MOST_PODS:
+            raise ValueError(
+                f"pods must be at most {MOST_PODS:,}, got {self.pods}"
+            )
 
     def _settle_recompute(self):
         allowed = list(RECOMPUTE)
@@ -133,8 +141,11 @@ class Layout(NamedTuple):
     schedule      a name in SCHEDULES; "none" without a pipeline
     chunks        chunks of layers that a stage of an interleaved one has
     microbatches  parts of a replica's batch, one after the other
-    cp            chips that cut each sequence (context parallelism, a ring)
+    cp            chips that cut each sequence (context parallelism)
     ep            replicas, among dp, that share out the experts
+    context       how chips of cp get keys and values: "ring", blocks pass by;
+                  "gather", all of a layer are gathered; "ulysses", heads are
+                  dealt out in place of tokens; "ring" if cp is 1
     lies          for each mesh axis, in the order of AXES, its chips along
                   each dimension of the network; (): not said yet
     """
@@ -149,6 +160,7 @@ class Layout(NamedTuple):
     microbatches: int = 1
     cp: int = 1
     ep: int = 1
+    context: str = "ring"
     lies: tuple = ()
 
     @property
@@ -165,6 +177,42 @@ class Layout(NamedTuple):
 # ---- legal or not ------------------------------------------------------------
 
 
+def a_job(job):
+    """The argument `job`, if it is a Job.
+
+    job      Job
+    returns  Job
+    raises   ValueError if it is not
+    source   chapter 15
+    """
+    if not isinstance(job, Job):
+        raise ValueError(f"job must be a plan.Job, got {job!r}")
+    return job
+
+
+def a_layout(layout):
+    """The argument `layout`, if it is a Layout of numbers that can be.
+
+    layout   Layout
+    returns  Layout
+    raises   ValueError that names the field and what was expected
+    source   chapter 15
+    """
+    if not isinstance(layout, Layout):
+        raise ValueError(f"layout must be a plan.Layout, got {layout!r}")
+    for name in ("dp", "tp", "pp", "chunks", "microbatches", "cp", "ep"):
+        if whole(name, getattr(layout, name)) > MOST_TOKENS:
+            raise ValueError(
+                f"{name} of a layout must be at most {MOST_TOKENS:,}, got "
+                f"{getattr(layout, name)}"
+            )
+    one_of("zero", layout.zero, (0, 1, 2, 3))
+    one_of("sp", layout.sp, (True, False))
+    one_of("schedule", layout.schedule, SCHEDULES)
+    one_of("context", layout.context, CONTEXTS)
+    return layout
+
+
 def why_not(job, layout):
     """Why a layout is not legal, in words; "" if it is.
 
@@ -174,19 +222,12 @@ def why_not(job, layout):
     raises   ValueError if a number of the layout is not whole, or below 1
     source   chapter 15
     """
-    _refuse_malformed(layout)
-    for rule in (_chips, _shape, _stages, _batch, _experts, _place):
+    a_job(job), a_layout(layout)
+    rules = (_chips, _shape, _stages, _batch, _context, _experts, _place)
+    for rule in rules:
         if reason := rule(job, layout):
             return reason
     return ""
-
-
-def _refuse_malformed(layout):
-    for name in ("dp", "tp", "pp", "chunks", "microbatches", "cp", "ep"):
-        whole(name, getattr(layout, name))
-    one_of("zero", layout.zero, (0, 1, 2, 3))
-    one_of("sp", layout.sp, (True, False))
-    one_of("schedule", layout.schedule, SCHEDULES)
 
 
 def _chips(job, layout):
@@ -213,7 +254,7 @@ def _shape(job, layout):
         return f"heads: {m.heads} do not divide by tp = {t}"
     if not m.latent and m.kv_heads % t and t % m.kv_heads:
         return f"heads: {m.kv_heads} key heads do not fit tp = {t}"
-    for name in ("D", "F", "F_expert"):
+    for name in ("D", "F", "F_expert", "vocab"):
         if getattr(m, name) % t:
             return f"widths: {name} = {getattr(m, name)} over tp = {t}"
     return ""
@@ -249,10 +290,26 @@ def _batch(job, layout):
             f"batch: {job.pieces:,} {what} over {replicas:,} replicas x "
             f"{layout.microbatches} microbatches"
         )
-    if layout.cp > 1 and (not job.sequence or job.sequence % layout.cp):
-        return f"sequence: {job.sequence} tokens over cp = {layout.cp}"
     if layout.sp and job.attended // layout.cp % layout.tp:
         return f"sequence: {job.attended // layout.cp} over tp = {layout.tp}"
+    return ""
+
+
+def _context(job, layout):
+    """Whole blocks of a sequence; whole heads where heads are dealt out."""
+    cp, t, kind = layout.cp, layout.tp, layout.context
+    if cp == 1:
+        return "" if kind == "ring" else f"context: {kind!r} with cp = 1"
+    if not job.sequence or job.sequence % cp:
+        return f"sequence: {job.sequence} tokens over cp = {cp}"
+    if kind != "ulysses":
+        return ""
+    m = job.model
+    if m.heads % (t * cp):
+        return f"heads: {m.heads} over tp x cp = {t * cp}"
+    kv = m.heads if m.latent else m.kv_heads
+    if kv % (t * cp) and t * cp % kv:
+        return f"heads: {kv} key heads over tp x cp = {t * cp}"
     return ""
 
 
@@ -268,7 +325,7 @@ def _experts(job, layout):
 
 def _place(job, layout):
     """The mesh axes share out the dimensions of the network, and all of it."""
-    if not layout.lies:
+    if layout.lies == ():
         return "" if _some_place(job, layout) else "torus: too few axes"
     if layout.lies not in lies(job.network, layout.degrees):
         return f"torus: {layout.lies} is no place for {layout.degrees}"
@@ -320,11 +377,12 @@ def arrangements(job, division):
 
     job       Job
     division  (tp, pp, cp, dp, ep), from `divisions`
-    returns   generator of lists of Layout: alike but for microbatches and
-              chunks, in which a job may choose what is fastest
+    returns   generator of lists of Layout: alike but for microbatches, chunks
+              and context, in which a job may choose what is fastest
     source    chapter 15
     """
     tp, pp, cp, dp, ep = division
+    shares = contexts(job, tp, cp)
     stages = (0, 1, 2, 3) if dp * cp > 1 else (0,)
     sps = (False, True) if tp > 1 and not job.model.simplified else (False,)
     for sp in sps:
@@ -334,9 +392,26 @@ def arrangements(job, division):
             runs = list(_runs(job, pp, dp, kind))
             for zero in stages if runs else ():
                 yield [
-                    Layout(dp, zero, tp, sp, pp, kind, v, m, cp, ep)
+                    Layout(dp, zero, tp, sp, pp, kind, v, m, cp, ep, share)
+                    for share in shares
                     for v, m in runs
                 ]
+
+
+def contexts(job, tp, cp):
+    """Ways to share keys and values that may be the fastest.
+
+    job      Job
+    tp, cp   chips of these mesh axes
+    returns  list of names in CONTEXTS; on a torus a gather takes as long as a
+             ring and holds more, so that it is never listed there
+    source   chapter 13
+    """
+    kinds = CONTEXTS if cp > 1 else CONTEXTS[:1]
+    if job.network.kind != "switch":
+        kinds = [kind for kind in kinds if kind != "gather"]
+    trial = Layout(tp=tp, cp=cp)
+    return [k for k in kinds if not _context(job, trial._replace(context=k))]
 
 
 def _runs(job, pp, dp, kind):

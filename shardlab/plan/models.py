@@ -26,6 +26,8 @@ class Model:
     dense_layers    layers, among L, that have one dense MLP and no experts
     latent          (query rank, key-value rank, rotary size) of attention that
                     keeps a latent vector; (): none
+    dropout         True: a layer drops out of attention, of its projection and
+                    of its MLP, and keeps the masks, as Megatron's did
     ends            places, besides L, when layers are dealt to the stages of a
                     pipeline: 2 if embedding and head each take one
     simplified      True: time as the field's texts count it (`simplify`)
@@ -49,16 +51,19 @@ class Model:
     F_expert: int = 0
     dense_layers: int = 0
     latent: tuple[int, ...] = ()
+    dropout: bool = False
     ends: int = 0
     simplified: bool = False
     source: str = "the reader's own"
 
     def __post_init__(self):
-        for name in _AT_LEAST_ONE:
-            whole(name, getattr(self, name))
-        for name in _AT_LEAST_NONE:
-            whole(name, getattr(self, name), least=0)
-        for name in ("gated", "tied", "simplified"):
+        for name in _AT_LEAST_ONE + _AT_LEAST_NONE:
+            size = getattr(self, name)
+            if whole(name, size, least=int(name in _AT_LEAST_ONE)) > LARGEST:
+                raise ValueError(
+                    f"{name} must be at most {LARGEST:,}, got {size}"
+                )
+        for name in ("gated", "tied", "dropout", "simplified"):
             one_of(name, getattr(self, name), (True, False))
         _refuse_text(self)
         _refuse_misfits(self)
@@ -68,6 +73,7 @@ class Model:
         return hash(self.name)  # a search looks its model up very often
 
 
+LARGEST = 10**9  # no size of a model is larger, and its products are floats
 _AT_LEAST_ONE = (
     *("L", "D", "F", "heads", "kv_heads", "head_size", "vocab", "context"),
 )
@@ -84,12 +90,11 @@ def _refuse_text(model):
 
 
 def _refuse_misfits(model):
-    for name, by_name in (("D", "heads"), ("heads", "kv_heads")):
-        value, by = getattr(model, name), getattr(model, by_name)
-        if value % by:
-            raise ValueError(
-                f"{name} must be a multiple of {by_name} = {by}, got {value}"
-            )
+    if model.heads % model.kv_heads:
+        raise ValueError(
+            f"heads must be a multiple of kv_heads = {model.kv_heads}, got "
+            f"{model.heads}"
+        )
     for name, most in (("active", model.experts), ("dense_layers", model.L)):
         if getattr(model, name) > most:
             raise ValueError(
@@ -120,7 +125,8 @@ def _refuse_bad_latent(model):
             f"got {latent!r}"
         )
     for value in latent:
-        whole("latent", value)
+        if whole("latent", value) > LARGEST:
+            raise ValueError(f"latent must be at most {LARGEST:,}, got {value}")
 
 
 # ---- what there is -----------------------------------------------------------
@@ -145,7 +151,8 @@ def _gemma(name, L, D, F, heads, kv_heads, head_size):
 
 def _megatron(name, L, D, heads):
     shape = (L, D, 4 * D, heads, heads, D // heads, 51_200, 2048)
-    return Model(name, *shape, gated=False, tied=True, source=MEGATRON)
+    how = {"gated": False, "tied": True, "dropout": True}
+    return Model(name, *shape, **how, source=MEGATRON)
 
 
 _KNOWN = [

@@ -11,7 +11,9 @@ axes    the field's texts: a mesh axis has whole axes of the network to itself,
         each a ring of so many chips that (X - 1) / X counts as 1.
 
 An axis that has several dimensions of a torus uses all of them at once, and
-their bandwidths add up. Only bandwidth counts: hops take no time.
+their bandwidths add up. Besides, a collective takes as many hops as its longest
+way has: half round each ring, all along each line; on a switch as many rounds
+as doubling takes, inside a node and between nodes. On "axes" hops are free.
 """
 
 from dataclasses import dataclass
@@ -67,6 +69,7 @@ def network(chip, topology, simplified=False):
             f"got {_by(sizes)}"
         )
     _refuse_large(chip, sizes)
+    _refuse_long(chip, sizes)
     sizes = tuple(n for n in sizes if n > 1) or (1,)
     return Network(chip, sizes, "axes" if simplified else "torus")
 
@@ -114,11 +117,34 @@ def _refuse_large(chip, sizes):
         )
 
 
+def _refuse_long(chip, sizes):
+    for n in sizes:
+        try:
+            wraps(chip, n)
+        except ValueError as error:
+            raise ValueError(
+                f"topology must have axes that a {chip.name} can have, got "
+                f"{_by(sizes)}: {error}"
+            ) from None
+
+
 def _by(sizes):
     return "x".join(map(str, sizes))
 
 
 # ---- what a group of mesh axes gets ------------------------------------------
+
+
+class Hops(NamedTuple):
+    """Hops one after the other in one collective of a group of chips.
+
+    gather, exchange, send, ring  as in `Way`
+    """
+
+    gather: int = 0
+    exchange: int = 0
+    send: int = 0
+    ring: int = 0
 
 
 class Way(NamedTuple):
@@ -127,14 +153,18 @@ class Way(NamedTuple):
     gather    of an array that is gathered or scattered, and V of it counted
     exchange  of an array that goes all to all
     send      of a message to the next chip of the group
+    ring      of an array whose parts pass by every chip of the group
+    hops      Hops
     """
 
     gather: tuple[float, ...]
     exchange: tuple[float, ...]
     send: tuple[float, ...]
+    ring: tuple[float, ...]
+    hops: Hops = Hops()
 
 
-NO_WAY = Way(_NONE, _NONE, _NONE)
+NO_WAY = Way(_NONE, _NONE, _NONE, _NONE)
 
 
 def way(net, extents, strides):
@@ -148,13 +178,37 @@ def way(net, extents, strides):
     """
     if prod(extents) == 1:
         return NO_WAY
+    hops = Hops()
     if net.kind == "switch":
-        parts = _through_switches(net, extents)
+        parts, hops = _through_switches(net, extents), _rounds(extents)
     elif net.kind == "axes":
         parts = _on_whole_axes(net, extents)
     else:
         parts = _on_torus(net, extents, strides)
-    return Way(*(tuple(part) + _NONE[len(part) :] for part in parts))
+        hops = _torus_hops(net, extents, strides)
+    parts = [tuple(part) + _NONE[len(part) :] for part in parts]
+    return Way(*parts, ring=parts[0], hops=hops)
+
+
+def _torus_hops(net, extents, strides):
+    """To the farthest chip: half round a ring, all along a line."""
+    farthest = 0
+    for n, extent, stride in zip(net.sizes, extents, strides, strict=True):
+        ring = extent * stride == n and wraps(net.chip, n)
+        farthest += (extent // 2 if ring else extent - 1) * stride
+    nearest = min(
+        stride
+        for extent, stride in zip(extents, strides, strict=True)
+        if extent > 1
+    )
+    return Hops(farthest, farthest, nearest, farthest)
+
+
+def _rounds(extents):
+    """Inside a node and between nodes: what a chip has doubles every round."""
+    rounds = sum((extent - 1).bit_length() for extent in extents)
+    levels = sum(extent > 1 for extent in extents)
+    return Hops(rounds, levels, 1, prod(extents) - 1)
 
 
 def _on_torus(net, extents, strides):
@@ -203,6 +257,13 @@ def lies(net, degrees):
     raises   ValueError unless the degrees multiply to the chips
     source   chapter 15
     """
+    if not isinstance(net, Network):
+        raise ValueError(f"net must be a Network, got {net!r}")
+    if not isinstance(degrees, (tuple, list)) or len(degrees) != len(AXES):
+        raise ValueError(
+            f"degrees must be a number for each of {', '.join(AXES)}, got "
+            f"{degrees!r}"
+        )
     degrees = tuple(whole("degrees", n) for n in degrees)
     if prod(degrees) != net.chips:
         raise ValueError(

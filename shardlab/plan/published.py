@@ -1,19 +1,26 @@
 """Where layouts that were published, with a date, rank in a search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardlab.arguments import one_of
-from shardlab.hw import chip
+from shardlab.hw import H100, chip
 from shardlab.plan.layouts import Job, Layout, why_not
 from shardlab.plan.models import model
 from shardlab.plan.search import search
 
-# Both tables were written down from memory: the products agree with the counts
-# of GPUs, but no row was compared with a copy of the paper.
-LLAMA = "Llama 3 report, arXiv 2407.21783, table 4, 2024-07-31 (from memory)"
+LLAMA = "Llama 3 report, arXiv 2407.21783v3, table 4, 2024-11-23"
 MEGATRON = (
-    "Megatron-LM paper, arXiv 2104.04473, table 1, 2021-04-09 (from memory)"
+    "Megatron-LM paper, arXiv 2104.04473, table 1, 2021-04-09; the authors' "
+    "examples/sc21/run_table_1.sh has the same TP, PP and batches"
 )
+DEEPSEEK = (
+    "DeepSeek-V3 report, arXiv 2412.19437v2, sections 3.2 and 4.2; MFU: "
+    "Insights into DeepSeek-V3, ISCA, table 4, 2025-06-21"
+)
+
+# An H100 whose way into the switch of its node is 400 GB/s, both directions
+# together: Insights into DeepSeek-V3, ISCA, section 4.1, 2025-06-21.
+H800 = replace(H100, name="h800", link_bw=2e11)
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,12 @@ class Published:
     chips        of all
     batch        tokens of a step
     sequence     tokens of a sequence
-    tp, cp, pp, dp  chips of each mesh axis
+    tp, cp, pp, dp, ep  chips of each mesh axis; ep is part of dp
     recompute    as the authors did
     reached      part of the peak that they reached, as they count it
     counts       what they count: "model" FLOPs, or "all" with those made again
     source       document and date
+    ep           as above; 1 where there are no experts
     """
 
     name: str
@@ -46,6 +54,7 @@ class Published:
     reached: float
     counts: str
     source: str
+    ep: int = 1
 
 
 def _llama(chips, cp, dp, sequence, reached):
@@ -80,6 +89,11 @@ PUBLISHED = {
         _megatron("310b", 8, 16, 1920, 2160, 0.50),
         _megatron("530b", 8, 35, 2520, 2520, 0.52),
         _megatron("1t", 8, 64, 3072, 3072, 0.52),
+        Published(
+            "deepseek-v3 on 2,048",
+            *("deepseek-v3", "h800", 2048, 15_360 * 4096, 4096),
+            *(1, 1, 16, 128, "selective", 0.437, "model", DEEPSEEK, 64),
+        ),
     )
 }
 
@@ -114,7 +128,7 @@ def job_of(said):
     """
     return Job(
         model(said.model),
-        chip(said.chip),
+        H800 if said.chip == "h800" else chip(said.chip),
         (said.chips,),
         said.batch,
         sequence=said.sequence,
@@ -132,8 +146,7 @@ def place(name):
     """
     said = PUBLISHED[one_of("name", name, PUBLISHED)]
     job = job_of(said)
-    kind = "none" if said.pp == 1 else "1f1b"
-    mesh = Layout(said.dp, 0, said.tp, False, said.pp, kind, cp=said.cp)
+    mesh = mesh_of(said)
     rows = search(job).rows
     ways = {}
     for row in rows:
@@ -145,29 +158,46 @@ def place(name):
     return Place(said, refused, rank, len(fitting), mine, rows[0])
 
 
+def mesh_of(said):
+    """A plain layout with the mesh of a published one.
+
+    said     Published
+    returns  Layout, in one microbatch
+    source   chapter 16
+    """
+    kind = "none" if said.pp == 1 else "1f1b"
+    mesh = {"dp": said.dp, "tp": said.tp, "pp": said.pp, "cp": said.cp}
+    return Layout(**mesh, schedule=kind, ep=said.ep)
+
+
 def _mesh(layout):
-    return layout.dp, layout.tp, layout.pp, layout.cp
+    return layout.dp, layout.tp, layout.pp, layout.cp, layout.ep
 
 
 def places_table(names=tuple(PUBLISHED)):
     """Published layouts beside the best ones, as text.
 
-    names    keys of PUBLISHED
+    names    list of keys of PUBLISHED
     returns  text of several lines
-    raises   ValueError if a name is not one of them
+    raises   ValueError if names is no list, or has no such key
     source   chapter 16
     """
+    if not isinstance(names, (list, tuple)):
+        raise ValueError(f"names must be a list of names, got {names!r}")
     head = (
         f"{'published':47} {'tp':>2} {'cp':>2} {'pp':>2} {'dp':>3} "
-        f"{'rank':>8} {'here':>6} {'theirs':>6}  best here"
+        f"{'ep':>2} {'rank':>10} {'here':>6} {'theirs':>6}  best here"
     )
     lines = [head, *(_line(place(name)) for name in names), ""]
     notes = [
-        "rank: among the ways to deal the chips to tp, cp, pp and dp, each "
+        "rank: among the ways to deal the chips to tp, cp, pp, dp and ep, each "
         "with its best ZeRO, SP, schedule and microbatches",
         "here: MFU of the best layout with that mesh, at perfect overlap; "
         "theirs: part of the peak as printed; Megatron's counts",
-        "recomputed FLOPs as well, so that its MFU is about three quarters",
+        "recomputed FLOPs as well, so that its MFU is about three quarters; "
+        "DeepSeek-V3 multiplies in fp8, its part of the peak is that of bf16;",
+        "it makes norms and up-projections of attention again, which is not "
+        "modelled: all else that is kept, in bf16, does not fit",
     ]
     sources = sorted({PUBLISHED[name].source for name in names})
     return "\n".join(lines + notes + sources)
@@ -180,12 +210,12 @@ def _line(p):
     why = p.refused or ("" if p.rank else p.row.verdict)
     b = p.best.layout
     best = (
-        f"tp {b.tp} cp {b.cp} pp {b.pp} dp {b.dp} {p.best.mfu:.1%}"
+        f"tp {b.tp} cp {b.cp} pp {b.pp} dp {b.dp} ep {b.ep} {p.best.mfu:.1%}"
         if p.best.fits
         else "nothing fits"
     )
     return (
         f"{said.name:47} {said.tp:>2} {said.cp:>2} {said.pp:>2} {said.dp:>3} "
-        f"{rank:>8} {here:>6} {said.reached:6.0%}  {best}"
+        f"{said.ep:>2} {rank:>10} {here:>6} {said.reached:6.0%}  {best}"
         + (f"  ({why})" if why else "")
     )

@@ -1,21 +1,30 @@
 """Every legal layout of a job, timed, with a verdict, best first."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import le
 
 import numpy as np
 
 from shardlab import cost
-from shardlab.plan.grid import grid, grid_seconds, spots
+from shardlab.plan.grid import (
+    Grid,
+    grid_seconds,
+    spots,
+    tokens_grid,
+    weights_grid,
+)
 from shardlab.plan.held import (
+    account,
     activation_bytes,
     gathered_bytes,
     held,
-    state_bytes,
+    states,
 )
 from shardlab.plan.layouts import (
     Job,
     Layout,
+    a_job,
     arrangements,
     divisions,
     why_not,
@@ -33,13 +42,13 @@ from shardlab.plan.timing import (
 
 @dataclass(frozen=True)
 class Row:
-    """One layout and what it comes to.
+    """One layout and what it comes to; what is asked for is worked out then.
 
+    job      Job
     layout   Layout, with its place on the network if it was timed
-    memory   bytes on the fullest chip, by what they are
-    hbm      bytes that a chip has
-    kind     of the network: "torus", "switch" or "axes"
+    bytes    on the fullest chip, in all
     seconds  of a step; None if it does not fit
+    memory   bytes on the fullest chip, by what they are
     mfu      FLOPs that the model needs over those of all chips at their peak
     bubble   idle over useful time of the pipeline
     ratio    arithmetic over traffic in forward or backward, whichever is less:
@@ -49,21 +58,67 @@ class Row:
              forward or backward or both, over their arithmetic; 1 if none is
     """
 
+    job: Job = field(repr=False)
     layout: Layout
-    memory: dict
-    hbm: float
-    kind: str
+    bytes: float
     seconds: float | None = None
-    mfu: float | None = None
-    bubble: float | None = None
-    ratio: float | None = None
-    bound: str | None = None
-    slower: float | None = None
+
+    @cached_property
+    def memory(self):
+        """Bytes on the fullest chip, by what they are."""
+        return held(self.job, self.layout)
 
     @property
-    def bytes(self):
-        """Bytes on the fullest chip, in all."""
-        return sum(self.memory.values())
+    def hbm(self):
+        """Bytes that a chip has."""
+        return self.job.chip.hbm_bytes
+
+    @property
+    def kind(self):
+        """Kind of the network: "torus", "switch" or "axes"."""
+        return self.job.network.kind
+
+    @cached_property
+    def _timed(self):
+        return timed(self.job, self.layout) if self.fits else None
+
+    @cached_property
+    def mfu(self):
+        """FLOPs that the model needs over those of all chips at peak."""
+        return _mfu(self.job, self.seconds) if self.fits else None
+
+    @property
+    def bubble(self):
+        """Idle over useful time of the pipeline."""
+        return self._timed.bubble if self.fits else None
+
+    @property
+    def ratio(self):
+        """Arithmetic over traffic, forward or backward, whichever is less."""
+        return self._timed.ratio if self.fits else None
+
+    @property
+    def _late(self):
+        both = self._timed.forward, self._timed.backward
+        return [part for part in both if part.seconds > part.math]
+
+    @property
+    def bound(self):
+        """What takes longest: "compute", "HBM" or a kind of traffic."""
+        if not self.fits:
+            return None
+        late = self._late
+        worst = max(late, key=lambda p: p.seconds - p.math, default=None)
+        return worst.by if late else "compute"
+
+    @property
+    def slower(self):
+        """Time of what arithmetic does not bind, over its arithmetic."""
+        if not self.fits:
+            return None
+        late = self._late
+        math = sum(p.math for p in late)
+        return sum(p.seconds for p in late) / math if late else 1.0
 
     @property
     def fits(self):
@@ -74,17 +129,20 @@ class Row:
     def verdict(self):
         """In words."""
         if not self.fits:
-            GB = 1e9
-            return (
-                f"out of memory: {_three(self.bytes / GB)} GB of "
-                f"{_three(self.hbm / GB)} GB"
-            )
+            needs, has = self.bytes / 1e9, self.hbm / 1e9
+            return f"out of memory: {_above(needs, has)} GB of {_three(has)} GB"
         idle = f", bubble {self.bubble:.0%}" if self.bubble else ""
         if self.bound == "compute":
             return f"fits, compute-bound{idle}"
         kind = "HBM-bound" if self.bound == "HBM" else "comm-bound"
         by = "" if self.bound == "HBM" else f" by {self.bound}"
         return f"{kind}{by} {self.slower:.2f}x{idle}"
+
+
+def _above(number, limit):
+    """As many digits as it takes to see that a number is above a limit."""
+    said = _three(number)
+    return said if float(said) > float(_three(limit)) else f"{number:.6g}"
 
 
 def _three(number):
@@ -128,11 +186,13 @@ def evaluate(job, layout):
     """
     if reason := why_not(job, layout):
         raise ValueError(f"layout is not legal: {reason}")
-    if activation_bytes(job, layout) > _room(job, layout):
-        return _heavy(job, [layout])
+    size = _fixed(job, layout) + activation_bytes(job, layout)
+    if size > job.chip.hbm_bytes:
+        return Row(job, layout, size)
     if layout.lies:
-        return _told(job, timed(job, layout), layout)
-    return _fastest(job, [layout], {}, {"timed": 0})
+        return Row(job, layout, size, timed(job, layout).step)
+    best, seconds = _fastest(job, [layout], {}, {"timed": 0})
+    return Row(job, best, size, seconds)
 
 
 def search(job):
@@ -147,9 +207,7 @@ def search(job):
     raises   ValueError if job is no Job, or no layout is legal
     source   chapter 15
     """
-    if not isinstance(job, Job):
-        raise ValueError(f"job must be a plan.Job, got {job!r}")
-    legal, refused = divisions(job)
+    legal, refused = divisions(a_job(job))
     if not legal:
         said = ", ".join(f"{n} by {what}" for what, n in refused.items())
         raise ValueError(
@@ -167,56 +225,100 @@ def _rows(job, division, tally):
     """The rows of one division of the chips; `tally` counts the work."""
     found, known = [], {}
     for alike in arrangements(job, division):
-        fitting, room = [], _room(job, alike[0])
-        if room < 0:
-            tally["memory"] += 1
+        fixed, sizes = _fixed(job, alike[0]), _sizes(job, alike, known)
+        room = job.chip.hbm_bytes - fixed
+        tally["memory"] += room < 0
+        fits = [x for x, size in zip(alike, sizes, strict=True) if size <= room]
+        if fits:
+            if fits[0].pp == 1:
+                fits = _fewest(fits)
+            best, seconds = _fastest(job, fits, known, tally)
+            size = sizes[alike.index(best._replace(lies=()))]
+            found.append(Row(job, best, fixed + size, seconds))
         else:
-            fitting = [x for x in alike if activation_bytes(job, x) <= room]
-        if not fitting:
-            found.append(_heavy(job, alike))
-            continue
-        # Without a pipeline, more microbatches than must be only add traffic.
-        tried = fitting if fitting[0].pp > 1 else fitting[:1]
-        found.append(_fastest(job, tried, known, tally))
+            least = min(sizes)
+            best = alike[sizes.index(least)]
+            found.append(Row(job, best, fixed + least))
     return found
 
 
+def _sizes(job, alike, known):
+    """Bytes of the activations of layouts alike, whatever ZeRO cuts."""
+    x = alike[0]
+    key = "sizes", x.sp, x.schedule
+    if key not in known:
+        accounts = {}
+        if not job.model.simplified:
+            for kind in {x.context for x in alike}:
+                accounts[kind] = account(job, x._replace(context=kind))
+        known[key] = [
+            activation_bytes(job, x, accounts.get(x.context)) for x in alike
+        ]
+    return known[key]
+
+
+def _fewest(fitting):
+    """Without a pipeline, more microbatches than must be only add traffic."""
+    fewest = {}
+    for x in fitting:
+        fewest.setdefault(x.context, x)
+    return list(fewest.values())
+
+
 def _fastest(job, alike, known, tally):
-    """The best row of layouts that are alike."""
-    best, at, traffic = None, *_known(job, alike[0], known)
-    for v in sorted({x.chunks for x in alike}):
-        same = [x for x in alike if x.chunks == v]
+    """The best of layouts that are alike, placed, and its seconds."""
+    best, groups = None, {}
+    for x in alike:
+        groups.setdefault((x.context, x.chunks), []).append(x)
+    for same in _undoubted(job, groups, known):
+        at, traffic = _known(job, same[0], known)
         m = np.array([x.microbatches for x in same])
         seconds = grid_seconds(job, at, traffic, same[0], m)
         tally["timed"] += seconds.size
         k, spot = np.unravel_index(seconds.argmin(), seconds.shape)
-        if best is None or seconds[k, spot] < best[0]:
-            best = seconds[k, spot], same[k]._replace(lies=at.lies[spot])
-    return _told(job, timed(job, best[1]), best[1])
+        if best is None or seconds[k, spot] < best[1]:
+            placed = same[k]._replace(lies=at.lies[spot])
+            best = placed, float(seconds[k, spot])
+    return best
+
+
+def _undoubted(job, groups, known):
+    """Groups of layouts, but for those whose context cannot be the fastest.
+
+    It cannot where keys and values on a ring fit as often, and nowhere take
+    longer: no more bytes and no more hops on any dimension at any place.
+    """
+    for (kind, v), same in groups.items():
+        ring = groups.get(("ring", v), ())
+        doubted = kind != "ring" and len(ring) == len(same)
+        if not (doubted and _no_slower(job, ring[0], same[0], known)):
+            yield same
+
+
+def _no_slower(job, ring, other, known):
+    key = "no slower", ring.sp, other.context
+    if key not in known:
+        pair = [_known(job, x, known)[1].tokens for x in (ring, other)]
+        known[key] = all((a <= b).all() for a, b in zip(*pair, strict=True))
+    return known[key]
 
 
 def _known(job, x, known):
-    """Places and traffic, `known` once for schedules, ZeRO and SP alike."""
+    """Places and traffic, `known` once for all layouts that share them."""
     if "at" not in known:
         alone = stage_seconds(job, x._replace(microbatches=1))
         known["at"] = spots(job, places(job.network, x.degrees), alone)
-    if (x.zero, x.sp) not in known:
-        volumes = token_volumes(job, x), weight_volumes(job, x)
-        known[x.zero, x.sp] = grid(job, known["at"], *volumes)
-    return known["at"], known[x.zero, x.sp]
+    at, tokens, weights = known["at"], (x.sp, x.context), x.zero
+    if tokens not in known:
+        known[tokens] = tokens_grid(job, at, token_volumes(job, x))
+    if weights not in known:
+        known[weights] = weights_grid(job, at, weight_volumes(job, x))
+    return at, Grid(*known[tokens], *known[weights])
 
 
-def _room(job, layout):
-    """Bytes that are left for activations; below 0 if states do not fit."""
-    fixed = state_bytes(job, layout) + gathered_bytes(job, layout)
-    return job.chip.hbm_bytes - fixed
-
-
-def _heavy(job, alike):
-    """The row of layouts that do not fit: the one that holds least."""
-    least = min(alike, key=lambda x: activation_bytes(job, x))
-    kind = job.network.kind
-    return Row(least, held(job, least), job.chip.hbm_bytes, kind)
+def _fixed(job, layout):
+    """Bytes that do not depend on microbatches."""
+    return states(job, layout) + gathered_bytes(job, layout)
 
 
 def _order(row):
@@ -226,25 +328,6 @@ def _order(row):
     if row.seconds is None:
         return 1, row.bytes, 0, *mesh, *how
     return 0, row.seconds, row.bytes, *mesh, *how
-
-
-def _told(job, t, layout):
-    """A row in which a layout's time is read."""
-    late = [p for p in (t.forward, t.backward) if p.seconds > p.math]
-    worst = max(late, key=lambda p: p.seconds - p.math, default=None)
-    math = sum(p.math for p in late)
-    return Row(
-        layout,
-        held(job, layout),
-        job.chip.hbm_bytes,
-        job.network.kind,
-        seconds=t.step,
-        mfu=_mfu(job, t.step),
-        bubble=t.bubble,
-        ratio=t.ratio,
-        bound=worst.by if late else "compute",
-        slower=sum(p.seconds for p in late) / math if late else 1.0,
-    )
 
 
 def _mfu(job, seconds):
@@ -275,10 +358,12 @@ def _needs(net, spot):
     """Seconds for each byte of all mesh axes, the busiest dimension first."""
     w = ways(net, spot)
     on = (
-        *(w.data.gather, w.tp.gather, w.replicas.gather),
-        *(w.ep.exchange, w.cp.gather, w.pp.send),
+        *(w.data.gather, w.tp.gather, w.replicas.gather, w.pp.send),
+        *(w.ep.exchange, w.cp.gather, w.cp.exchange),
     )
-    return sum(sorted(zip(*on, strict=True), reverse=True), ())
+    hops = (w.data, w.tp, w.replicas, w.pp, w.ep, w.cp)
+    hops = sum((way.hops for way in hops), ())
+    return sum(sorted(zip(*on, strict=True), reverse=True), hops)
 
 
 def unbeaten(rows):

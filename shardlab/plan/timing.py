@@ -3,8 +3,8 @@
 A step is m microbatches of forward and backward, the bubble of the pipeline,
 the last microbatch's wait for gradients that are summed once a step, and the
 update. Traffic is counted as `cost` counts it, for each collective
-V (X - 1) / X over the bandwidth that its mesh axis has. Mesh axes that share
-a dimension of the network take turns on it.
+V (X - 1) / X over the bandwidth that its mesh axis has, and the hops of its
+longest way. Mesh axes that share a dimension of the network take turns on it.
 """
 
 from functools import lru_cache
@@ -12,12 +12,12 @@ from math import inf
 from typing import NamedTuple
 
 from shardlab import cost
-from shardlab.plan.held import stage_weights
-from shardlab.plan.layouts import ZERO
+from shardlab.arguments import real
+from shardlab.plan.held import BF16, key_elements, stage_layers, stage_weights
+from shardlab.plan.layouts import ZERO, a_job, a_layout
 from shardlab.plan.models import forward_flops
 from shardlab.plan.network import NO_WAY, way
-
-BF16 = 2  # bytes of a weight, a gradient or an activation on its way
+from shardlab.plan.network import lies as all_lies
 
 
 class Ways(NamedTuple):
@@ -86,8 +86,8 @@ def stage_flops(job, layout):
     """
     once = _forward(job.model, job.attended)
     layer, scores, head = once
-    L, ends, p = job.model.L, job.model.ends, layout.pp
-    layers = (L + ends) / p if p > 1 else L
+    ends, p = job.model.ends, layout.pp
+    layers = stage_layers(job.model, p)
     with_head = layers - (1 if ends and p > 1 else 0)
     most = max(layers * layer, with_head * layer + head)
     again = {"selective": scores, "full": layer}.get(job.recompute, 0)
@@ -148,6 +148,8 @@ class Volume(NamedTuple):
     forward, backward  in the passes
     last               besides, in the last backward pass of a step
     update             after it
+    calls              collectives in each of the four; of tokens, in each
+                       microbatch
     """
 
     name: str
@@ -158,12 +160,14 @@ class Volume(NamedTuple):
     backward: float
     last: float = 0
     update: float = 0
+    calls: tuple = (0, 0, 0, 0)
 
 
 class Moves(NamedTuple):
     """Seconds that a Volume takes, on each dimension and outside.
 
     name, of_tokens, forward, backward, last, update  as in `Volume`
+    waits  seconds of the hops of its calls besides, for each of the four
     """
 
     name: str
@@ -172,6 +176,7 @@ class Moves(NamedTuple):
     backward: tuple
     last: tuple
     update: tuple
+    waits: tuple = (IDLE, IDLE, IDLE, IDLE)
 
 
 def traffic(job, layout):
@@ -197,13 +202,32 @@ def moved(job, volumes, lie):
     source   chapter 15
     """
     where, rows = ways(job.network, lie), []
-    for name, axis, kind, of_tokens, *parts in volumes:
-        each = (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw)
-        if kind:
-            each = (*getattr(getattr(where, axis), kind), 0.0)
+    for name, axis, kind, of_tokens, *parts, calls in volumes:
+        each, late = speeds(job, where, axis, kind)
         on = [_scaled(each, part) if part else IDLE for part in parts]
-        rows.append(Moves(name, of_tokens, *on))
+        waits = tuple(_scaled(late, n) if n else IDLE for n in calls)
+        rows.append(Moves(name, of_tokens, *on, waits))
     return rows
+
+
+def speeds(job, where, axis, kind):
+    """What one kind of traffic needs on each dimension, and outside.
+
+    job         Job
+    where       Ways
+    axis, kind  as in `Volume`
+    returns     (seconds for each byte, seconds for each call), of four
+    source      chapter 15
+    """
+    if not kind:
+        rounds = (job.pods - 1).bit_length()
+        free = job.network.kind == "axes"
+        late = 0.0 if free else rounds * job.chip.hop_latency
+        return (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw), (0.0, 0.0, 0.0, late)
+    way = getattr(where, axis)
+    each = (*getattr(way, kind), 0.0)
+    late = getattr(way.hops, kind) * job.chip.hop_latency
+    return each, tuple(late if on else 0.0 for on in each)
 
 
 def in_microbatch(rows, layout):
@@ -217,13 +241,22 @@ def in_microbatch(rows, layout):
     """
     twice = 2 if layout.schedule == "dualpipe" else 1
     parts = []
-    for name, of_tokens, forward, backward, last, update in rows:
-        each = (layout.chunks if name == "PP" else 1) / (
-            layout.microbatches if of_tokens else 1
+    for name, of_tokens, *moves, waits in rows:
+        sends = layout.chunks if name == "PP" else 1
+        each = sends / (layout.microbatches if of_tokens else 1)
+        often = (each, sends), (each, sends), (twice, twice), (twice, twice)
+        parts.append(
+            Moves(
+                name,
+                of_tokens,
+                *(
+                    _plus(_scaled(move, a), _scaled(wait, b))
+                    for move, wait, (a, b) in zip(
+                        moves, waits, often, strict=True
+                    )
+                ),
+            )
         )
-        passes = _scaled(forward, each), _scaled(backward, each)
-        once = _scaled(last, twice), _scaled(update, twice)
-        parts.append(Moves(name, of_tokens, *passes, *once))
     return parts
 
 
@@ -241,19 +274,22 @@ def weight_volumes(job, layout):
     source   ZeRO paper, section 7; scaling-book part 5, scaling across pods
     """
     dense, routed = _stage_bytes(job, layout)
-    name, rows = ZERO[layout.zero], []
+    name, rows, layers = ZERO[layout.zero], [], _layers(job, layout)
     for axis, size, shares in (
         ("data", dense, layout.shares),
         ("replicas", routed, layout.shares // layout.ep),
     ):
         if size and shares > 1:
             volume = data_volume(layout.zero, size)
-            rows.append(Volume(name, axis, "gather", False, *volume))
+            calls = tuple(n * layers for n in data_volume(layout.zero, 1))
+            rows.append(Volume(name, axis, "gather", False, *volume, calls))
     if job.pods > 1:
         # Each chip sums its share of the gradients with its like elsewhere.
         own = (dense + routed * layout.ep) / layout.shares
         ring = 1 if job.model.simplified else 1 - 1 / job.pods
-        rows.append(Volume("DCN", "dcn", "", False, 0, 0, 2 * ring * own))
+        moved = 0, 0, 2 * ring * own, 0
+        calls = 0, 0, 2 * layers, 0
+        rows.append(Volume("DCN", "dcn", "", False, *moved, calls))
     return rows
 
 
@@ -287,21 +323,26 @@ def _stage_bytes(job, layout):
 
 
 def _layers(job, layout):
-    if layout.pp == 1:
-        return job.model.L
-    return (job.model.L + job.model.ends) / layout.pp
+    return stage_layers(job.model, layout.pp)
+
+
+def _of_tokens(job, name, axis, kind, moved, calls):
+    """A Volume of tokens; what is made again moves again."""
+    forward, backward = moved
+    often, again = calls
+    if job.recompute == "full" and name != "PP":
+        backward, again = backward + forward, again + often
+    calls = often, again, 0, 0
+    return Volume(name, axis, kind, True, forward, backward, 0, 0, calls)
 
 
 def _tensor(job, layout):
     """Activations in, sums out, in attention and in the MLP."""
-    blocks = 1 if job.model.simplified else 2
+    blocks = (1 if job.model.simplified else 2) * _layers(job, layout)
     volume = cost.tp_volume(tokens(job, layout), job.model.D, BF16, layout.sp)
-    forward, backward = (
-        part * blocks * _layers(job, layout) for part in volume[:2]
-    )
-    if job.recompute == "full":
-        backward += forward
-    return Volume("TP", "tp", "gather", True, forward, backward)
+    moved = [part * blocks for part in volume[:2]]
+    calls = 2 * blocks, (3 if layout.sp else 2) * blocks
+    return _of_tokens(job, "TP", "tp", "gather", moved, calls)
 
 
 def _expert(job, layout):
@@ -309,32 +350,46 @@ def _expert(job, layout):
     m = job.model
     sparse = (m.L - m.dense_layers) / m.L * _layers(job, layout)
     group = tokens(job, layout) * layout.ep / layout.tp
-    forward = backward = 2 * BF16 * group * m.active * m.D * sparse
-    if job.recompute == "full":
-        backward += forward
-    return Volume("EP", "ep", "exchange", True, forward, backward)
+    moved = 2 * BF16 * group * m.active * m.D * sparse
+    calls = 2 * sparse, 2 * sparse
+    return _of_tokens(job, "EP", "ep", "exchange", (moved, moved), calls)
 
 
 def _context(job, layout):
-    """Keys and values go round the ring, in backward their gradients too."""
-    m, t = job.model, layout.tp
-    kv = m.kv_heads * m.head_size / min(t, m.kv_heads)
+    """Keys and values, and in backward their gradients; or heads for tokens."""
+    layers, group = _layers(job, layout), tokens(job, layout) * layout.cp
+    if layout.context == "ulysses":
+        moved = BF16 * group * exchanged(job.model, layout.tp, layout.cp)
+        both, calls = (moved * layers, moved * layers), (4 * layers, 4 * layers)
+        return _of_tokens(job, "CP", "cp", "exchange", both, calls)
+    kv = key_elements(job.model, layout.tp) / 2
+    volume = cost.context_volume(group, kv, kv, layout.context, BF16)
+    moved, calls = [part * layers for part in volume[:2]], (layers, 2 * layers)
+    return _of_tokens(job, "CP", "cp", layout.context, moved, calls)
+
+
+def exchanged(model, tp, cp):
+    """Elements of a token that Ulysses sends from tokens to heads and back.
+
+    model    Model
+    tp, cp   chips of these mesh axes
+    returns  elements on one TP rank: queries, keys, values and results; key
+             heads fewer than chips are sent to as many as share them
+    source   DeepSpeed-Ulysses paper, section 3
+    """
+    m, each = model, model.head_size
     if m.latent:
-        kv = (m.latent[1] + m.latent[2]) / 2
-    group = tokens(job, layout) * layout.cp
-    volume = cost.context_volume(group, kv, kv, "ring", BF16)
-    forward, backward = (part * _layers(job, layout) for part in volume[:2])
-    if job.recompute == "full":
-        backward += forward
-    return Volume("CP", "cp", "gather", True, forward, backward)
+        return m.heads * (4 * each + 2 * m.latent[2]) / tp
+    here = m.kv_heads / min(tp, m.kv_heads)
+    return 2 * m.heads * each / tp + 2 * max(here, cp) * each
 
 
 def _stages(job, layout):
     """Activations go on to the next stage, gradients to the one before."""
     volume = cost.pipeline_volume(tokens(job, layout), job.model.D, BF16)
     cut = layout.tp if layout.sp else 1
-    forward, backward = (part / cut for part in volume[:2])
-    return Volume("PP", "pp", "send", True, forward, backward)
+    moved = [part / cut for part in volume[:2]]
+    return _of_tokens(job, "PP", "pp", "send", moved, (1, 1))
 
 
 # ---- a step ------------------------------------------------------------------
@@ -396,21 +451,38 @@ def timed(job, layout):
     job      Job
     layout   Layout, with `lies`
     returns  Timed
+    raises   ValueError if job is no Job, layout no Layout, or it has no place
     source   chapter 15
     """
+    a_job(job), a_layout(layout)
+    _refuse_no_place(job.network, layout)
     p = passes(job, layout)
     m, (f, f_by), (b, b_by) = layout.microbatches, p.forward, p.backward
     (last, last_by), (update, update_by) = p.last, p.update
-    after = last - b + update
+    after, idle = last - b + update, _bubble(layout, f, b)
     waits = [(last - b, last_by), (update, update_by)]
     waits.append((m * (b - p.math[1]), b_by))
     return Timed(
-        step=m * (f + b) * (1 + bubble(layout, f, b)) + after,
+        step=m * (f + b) * (1 + idle) + after,
         forward=Part(m * f, m * p.math[0], f_by),
         backward=Part(m * b + after, m * p.math[1], max(waits)[1]),
         ratio=p.ratio,
-        bubble=bubble(layout, f, b),
+        bubble=idle,
     )
+
+
+def _refuse_no_place(net, layout):
+    degrees, lies = layout.degrees, layout.lies
+    fits = isinstance(lies, tuple) and len(lies) == len(degrees)
+    if not fits or net.kind != "axes" and lies not in _places(net, degrees):
+        raise ValueError(
+            f"lies of a layout must be a place for {degrees}, got {lies!r}"
+        )
+
+
+@lru_cache(maxsize=1024)
+def _places(net, degrees):
+    return frozenset(all_lies(net, degrees))
 
 
 def passes(job, layout):
@@ -494,8 +566,14 @@ def bubble(layout, forward, backward):
     layout             Layout
     forward, backward  seconds of one microbatch in one stage
     returns            a number; 0 without a pipeline
+    raises             ValueError that names the argument and what was expected
     source             chapter 11
     """
+    real("forward", forward, above=0), real("backward", backward, above=0)
+    return _bubble(a_layout(layout), forward, backward)
+
+
+def _bubble(layout, forward, backward):
     p, m = layout.pp, layout.microbatches
     if layout.schedule == "none":
         return 0.0
@@ -504,21 +582,7 @@ def bubble(layout, forward, backward):
     if layout.schedule == "zero-bubble":
         weight = min(forward, backward / 2)
         return cost.zero_bubble(p, m, forward, backward, weight)
-    return two_way_idle(p, forward, backward) / (m * (forward + backward))
-
-
-def two_way_idle(p, forward, backward):
-    """Seconds that a stage of DualPipe waits, half its backward being weights'.
-
-    p                  stages, an even number
-    forward, backward  seconds of one microbatch in one stage
-    returns            seconds, for any two times; the report's formula,
-                       (p/2 - 1) (forward + backward / 2), if backward takes
-                       twice as long as forward
-    source             chapter 11; DeepSeek-V3 report, table 2
-    """
-    pairs, half = p // 2 - 1, backward / 2
-    return max(2 * pairs * forward, pairs * (forward + half) - forward)
+    return cost.dualpipe_bubble(p, m, forward, backward)
 
 
 _plain_bubble = lru_cache(maxsize=65536)(cost.bubble)

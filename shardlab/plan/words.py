@@ -7,8 +7,10 @@ from textwrap import fill
 from shardlab import cost
 from shardlab.arguments import whole
 from shardlab.memory import bytes_per_param
+from shardlab.plan.layouts import a_job
 from shardlab.plan.models import params
 from shardlab.plan.network import AXES
+from shardlab.plan.search import Result
 
 SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 SUFFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -25,6 +27,7 @@ def count(name, text):
     source   chapter 15
     """
     ending = "|".join(SUFFIXES)
+    text = text if isinstance(text, str) else repr(text)
     said = fullmatch(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({ending})", text)
     number = Fraction(said[1]) * SUFFIXES[said[2]] if said else Fraction(0)
     if number < 1 or number.denominator > 1:
@@ -43,7 +46,9 @@ def topology(text):
     raises   ValueError unless the text is such numbers
     source   chapter 15
     """
-    if not fullmatch(r"[0-9]{1,9}(x[0-9]{1,9}){0,3}", text):
+    if not isinstance(text, str) or not fullmatch(
+        r"[0-9]{1,9}(x[0-9]{1,9}){0,3}", text
+    ):
         raise ValueError(
             f"topology must be sizes with x between, such as 16x16x16, got "
             f"{text!r}"
@@ -55,8 +60,8 @@ def topology(text):
 
 HEAD = (
     f"{'rank':>4} {'dp':>5} {'shared':7} {'tp':>4} {'sp':3} {'pp':>3} "
-    f"{'schedule':13} {'m':>5} {'cp':>3} {'ep':>3} {'step s':>9} {'MFU':>6} "
-    f"{'GB/chip':>8}  verdict"
+    f"{'schedule':13} {'m':>5} {'cp':>3} {'context':8} {'ep':>3} "
+    f"{'step s':>9} {'MFU':>6} {'GB/chip':>8}  verdict"
 )
 _BULLET = {"initial_indent": "- ", "subsequent_indent": "  "}
 SHARED = ("nothing", "ZeRO-1", "ZeRO-2", "FSDP")
@@ -72,6 +77,7 @@ def line(rank, row):
     """
     x = row.layout
     schedule = x.schedule + (f" v={x.chunks}" if x.chunks > 1 else "")
+    context = x.context if x.cp > 1 else "-"
     time = (
         f"{row.seconds:9.4g} {row.mfu:6.1%}"
         if row.fits
@@ -80,7 +86,7 @@ def line(rank, row):
     return (
         f"{rank:>4} {x.dp:>5} {SHARED[x.zero]:7} {x.tp:>4} "
         f"{'yes' if x.sp else 'no':3} {x.pp:>3} {schedule:13} "
-        f"{x.microbatches:>5} {x.cp:>3} {x.ep:>3} {time} "
+        f"{x.microbatches:>5} {x.cp:>3} {context:8} {x.ep:>3} {time} "
         f"{row.bytes / 1e9:8.2f}  {row.verdict}"
     )
 
@@ -94,7 +100,7 @@ def table(result, rows=20):
     raises   ValueError unless rows is a whole number of at least 1
     source   chapter 15
     """
-    rows, fitting = whole("rows", rows), result.fitting
+    rows, fitting = whole("rows", rows), a_result(result).fitting
     lines = [*asked(result.job), "", HEAD]
     lines += [line(k, row) for k, row in enumerate(fitting[:rows], 1)]
     heavy = result.rows[len(fitting) :]
@@ -182,6 +188,19 @@ def dividing(job):
     return f"All counts of replicas divide a batch of {both} tokens"
 
 
+def a_result(result):
+    """The argument `result`, if it is one of a search.
+
+    result   Result
+    returns  Result
+    raises   ValueError if it is not
+    source   chapter 15
+    """
+    if not isinstance(result, Result):
+        raise ValueError(f"result must be that of plan.search, got {result!r}")
+    return result
+
+
 # ---- the assumptions ---------------------------------------------------------
 
 _OVERLAP = {
@@ -203,8 +222,10 @@ def assumptions(job):
 
     job      Job
     returns  list of lines
+    raises   ValueError if job is no Job
     source   chapter 15
     """
+    a_job(job)
     recipe = job.recipe if isinstance(job.recipe, str) else "the job's own"
     lines = [
         f"overlap {job.overlap}: {_OVERLAP[job.overlap]}; ZeRO-1 and -2 gather "
@@ -223,7 +244,8 @@ def assumptions(job):
 def _simple():
     return [
         "simplified: two matmuls a layer, no gate, no attention; nothing has "
-        "to divide; whole axes for each mesh axis, rings of many chips",
+        "to divide; whole axes for each mesh axis, rings of many chips; "
+        "hops take no time",
         "memory is that of the real model: all its parameters, and three "
         "outputs a layer where it is gated",
     ]
@@ -234,14 +256,25 @@ def _real(job):
     dealt = "sequences" if job.sequence else "tokens, not cut into sequences"
     return [
         f"{attended}; the batch is dealt as whole {dealt}",
-        "activations: Korthikanti et al. (2022), a layer with dropout and a "
-        "fourfold MLP, the same for every model; logits are not counted",
-        "network: bandwidth only, no latency; rings where the hardware closes "
-        "them, lines elsewhere, half as fast",
+        *_kept(job),
+        "network: rings where the hardware closes them, lines elsewhere, half "
+        "as fast; weights move layer by layer, and every collective also takes "
+        f"{job.chip.hop_latency:g} s for each hop of its longest way, outside "
+        "of a pod as inside",
         "gradients are summed after the last microbatch (ZeRO-2, FSDP: after "
         "each); weights are read from memory once a pass",
         "zero-bubble and dualpipe can put off half of a backward pass",
-        "experts are all equally busy; context parallelism is a ring",
+        "experts are all equally busy; context parallelism is a ring, a gather "
+        "or Ulysses, whichever is fastest",
+    ]
+
+
+def _kept(job):
+    layer = "with dropout" if job.model.dropout else "without dropout"
+    mlp = "a gated MLP" if job.model.gated else "an MLP without gate"
+    return [
+        f"activations: the model's own layer, {layer}, {mlp}, "
+        f"{job.model.kv_heads} key heads; logits in 4 bytes each, cut by TP",
     ]
 
 
@@ -271,6 +304,7 @@ def as_data(result, rows=None):
     raises   ValueError unless rows is a whole number of at least 1
     source   chapter 15
     """
+    a_result(result)
     shown = result.rows if rows is None else result.rows[: whole("rows", rows)]
     return {
         "job": _job_data(result.job),
