@@ -83,6 +83,12 @@ class ThisKernel:
 
         return encoded(name, program.export(self.function(name), arguments))
 
+    def types(self, name, arguments):
+        """The encoded types that JAX prints for a function's operations."""
+        from shardlab.grading import program
+
+        return encoded(name, program.types(self.function(name), arguments))
+
     def execute(self, question, seconds=None):
         """What the executor makes of an exported program."""
         from shardlab.grading import executor
@@ -112,7 +118,7 @@ def encoded(asked, value):
         raise WrongAnswer(f"{asked}: {error}") from None
 
 
-KINDS = ("value", "call", "blocks", "expression", "program")
+KINDS = ("value", "call", "blocks", "expression", "program", "types")
 place = ThisKernel()
 
 
@@ -201,3 +207,30 @@ def program(name, request):
     if not isinstance(exported, bytes):
         raise WrongAnswer(f"{name} could not be exported")
     return Program(exported, request, place)
+
+
+def types(name, request):
+    """What JAX prints of the student's function, held against its program.
+
+    For questions in the style of explicit shardings: their exported programs
+    hold constraints, and the collectives are the compiler's choice.
+
+    name     a function of arrays
+    request  as `program` takes it, with explicit=True
+    returns  list of lists: an operation's name and the types of its results,
+             such as ["reshard", "float32[16@X,64]{U:Y}"]
+    raises   as `program`, and WrongAnswer when a resharding that is printed is
+             not in the exported program
+    """
+    printed = plain.decode(place.ask("types", name, plain.encode(request)))
+    if not is_printed(printed):
+        raise WrongAnswer(f"{name} has no types")
+    return program(name, request).types(printed)
+
+
+def is_printed(types):
+    """Whether this is a list of lists of text, as `types` returns."""
+    return isinstance(types, list) and all(
+        isinstance(line, list) and all(isinstance(word, str) for word in line)
+        for line in types
+    )
