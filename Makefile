@@ -7,18 +7,18 @@ export PYTHONPATH :=
 export JAX_PLATFORMS := cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser book preview notebooks test check lab reset grade \
-	bench lock clean
+.PHONY: help setup programs book preview notebooks test test-grading check lab \
+	reset grade review bench lock clean
 
 help:  ## list these commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
-		| awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
+		| awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup:  ## create .venv with every package (once; the others call it)
 	@$(PYTHON) tools/setup.py
 
-browser: setup
-	@$(PY) tools/setup.py --browser
+programs: setup
+	@$(PY) tools/setup.py --browser --sandbox
 
 book: setup  ## build the book into _build/html (seconds; first time minutes)
 	@$(PY) -m tools.page
@@ -31,10 +31,14 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.sources
 	@$(PY) -m tools.checks
 
-test: setup browser  ## run every test, two at a time
+test: programs  ## run every test, two at a time
 	@echo "running all tests on two cores: about five minutes"
 	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --nbval \
 		--nbval-current-env --nbval-cell-timeout 600 tests chapters solutions
+
+test-grading: programs  ## every attack, every honest student, whole classes
+	@$(PY) tools/setup.py --database
+	@$(PY) -m pytest -n 2 --dist worksteal -q --suite whole tests/grading
 
 check: setup  ## the quick tests, for an author at work (under a minute)
 	@$(PY) -m tools.notebooks --check
@@ -49,8 +53,20 @@ reset: setup  ## a fresh copy of exercise set SET=01; the old one is kept
 	@$(PY) -m tools.work --reset "$(SET)"
 
 grade: setup  ## grade SUBMISSIONS=folder (see book/instructors.md)
+	@$(if $(NO_SANDBOX),,$(PY) tools/setup.py --sandbox)
 	@$(PY) -m shardlab.grading "$(SUBMISSIONS)" \
-		$(if $(NO_SANDBOX),--no-sandbox)
+		$(if $(NO_SANDBOX),--no-sandbox) $(if $(AGAIN),--again) \
+		$(if $(ROSTER),--roster "$(ROSTER)") \
+		$(if $(MAPPING),--mapping "$(MAPPING)") \
+		$(foreach date,$(DUE),--due "$(date)") \
+		$(if $(LATE),--late "$(LATE)") $(if $(SEED),--seed "$(SEED)") \
+		$(if $(WORKERS),--workers "$(WORKERS)") \
+		$(if $(SECONDS),--seconds "$(SECONDS)") \
+		$(if $(DATABASE),--database "$(DATABASE)") $(OPTIONS)
+
+review: setup  ## open formgrader: scores, feedback, marks for written answers
+	@cd tools/review && DATABASE="$(DATABASE)" ../../$(PY) -m jupyter lab \
+		--config=jupyter_config.py
 
 bench: setup  ## measure the instruments, to the screen and work/bench.json
 	@$(PY) -m bench --json work/bench.json

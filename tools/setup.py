@@ -4,6 +4,7 @@ Runs with the standard library alone, on any Python 3, so that an old one gets
 a clear sentence instead of a syntax error.
 """
 
+import glob
 import hashlib
 import os
 import shutil
@@ -104,13 +105,28 @@ def explain():
     stop("pip could not install the packages: " + said)
 
 
+# What some tests and commands need beside Python: program -> Debian package.
+# PostgreSQL's server is kept off the PATH, in a folder of its version.
+PACKAGES = {
+    "--browser": ("chromium", "chromium"),
+    "--sandbox": ("bwrap", "bubblewrap"),
+    "--database": ("postgres", "postgresql"),
+}
+APART = "/usr/lib/postgresql/*/bin/"
+
+
+def there(program):
+    """Whether a program is installed."""
+    return bool(shutil.which(program) or glob.glob(APART + program))
+
+
 def debian_package(program, package):
     """Install a Debian package if `program` is missing and it can be done.
 
     In CI a missing program is a failure; elsewhere the tests that need it are
     skipped, and say which command installs it.
     """
-    if shutil.which(program):
+    if there(program):
         return
     command = "apt-get install -y --no-install-recommends " + package
     if os.geteuid() == 0 and shutil.which("apt-get"):
@@ -119,7 +135,7 @@ def debian_package(program, package):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.call(["apt-get", "update"], **quiet)
         subprocess.call(command.split(), **quiet)
-    if shutil.which(program):
+    if there(program):
         return
     if os.environ.get("CI") == "true":
         stop("%s is missing and could not be installed" % program)
@@ -147,11 +163,12 @@ def lock():
 def main():
     """The command line."""
     check_python()
-    if "--browser" in sys.argv:
-        debian_package("chromium", "chromium")
-    elif "--lock" in sys.argv:
+    for option in sys.argv[1:]:
+        if option in PACKAGES:
+            debian_package(*PACKAGES[option])
+    if "--lock" in sys.argv:
         lock()
-    elif current() != wanted():
+    elif len(sys.argv) == 1 and current() != wanted():
         create()
 
 

@@ -1,214 +1,282 @@
-"""Grades a folder of submissions with nbgrader: scores, feedback, a CSV file.
+"""Grades a folder of submissions: scores, feedback pages, CSV files.
 
-    python -m shardlab.grading SUBMISSIONS --no-sandbox
+    python -m shardlab.grading SUBMISSIONS [--roster roster.csv ...]
+    python -m shardlab.grading mapping FOLDER [--roster roster.csv]
 
 SUBMISSIONS holds one folder a student, and in it the notebooks under the names
-that they were given out with. Everything is written below work/grading.
+that they were given out with; or files of any names, with a mapping. Everything
+is written below work/grading. The second form drafts a mapping.
+
+The exit status is 0 when everything is graded, 1 when something needs a look
+(a refused file, a failure, a deadline, a check that met what it does not
+know), 2 when nothing was graded and the sentence on standard error says why,
+and 130 when it was interrupted; the same command then goes on.
 """
 
 import argparse
-import csv
-import logging
 import os
-import re
-import secrets
-import shutil
 import sys
-import warnings
 from pathlib import Path
 
-from shardlab.grading import course
+from shardlab.grading import (
+    grade,
+    intake,
+    late,
+    mapping,
+    report,
+    roster,
+    sandbox,
+    tables,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_BYTES = 5 << 20
+SHOWN = 20
+UNSAFE = (
+    "a submission is a program, and would run with all your rights: it can "
+    "read and change your files and use your network. If you trust these, say "
+    "--no-sandbox, or: make grade NO_SANDBOX=1 SUBMISSIONS=folder"
+)
 
 
-def collect(folder, assignments):
-    """Find the notebooks to grade below `folder`.
-
-    folder       one folder a student; notebooks lie in it, or in a folder of
-                 their own name below it
-    assignments  the names that notebooks may have
-    returns      (dict: (student, assignment) -> path, list of refusals, each a
-                 sentence)
-    """
-    found, refused = {}, []
-    for student in sorted(Path(folder).iterdir()):
-        if not IDENTIFIER.fullmatch(student.name) or not student.is_dir():
-            refused.append(f"{student.name} is no student's folder")
-            continue
-        for path in sorted(student.rglob("*")):
-            place = path.relative_to(folder)
-            if path.is_dir() and not path.is_symlink():
-                continue
-            reason = fault(path, assignments)
-            if reason is None and (student.name, path.stem) in found:
-                reason = "is there twice"
-            if reason:
-                refused.append(f"{place} {reason}")
-            else:
-                found[student.name, path.stem] = path
-    return found, refused
-
-
-def fault(path, assignments):
-    """Why a file cannot be graded, or None."""
-    if path.is_symlink() or not path.is_file():
-        return "is no plain file"
-    if path.suffix != ".ipynb" or path.stem not in assignments:
-        return f"is not named like one of {', '.join(assignments)}"
-    if path.stat().st_size > MAX_BYTES:
-        return f"is larger than {MAX_BYTES >> 20} MB"
-    return None
-
-
-def take(found, config):
-    """Copy the submissions to where nbgrader looks for them."""
-    submitted = Path(config.CourseDirectory.submitted_directory)
-    for (student, assignment), path in found.items():
-        target = submitted / student / assignment / f"{assignment}.ipynb"
-        shutil.rmtree(target.parent, ignore_errors=True)
-        target.parent.mkdir(parents=True)
-        shutil.copyfile(path, target)
-
-
-def grade(found, config):
-    """Let nbgrader register, grade and comment on every submission.
-
-    found    as `collect` returns it
-    config   as `course.config` returns it
-    returns  list of failures, each a sentence; the others are graded
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from nbgrader.apps import NbGraderAPI
-
-        config.NbGraderAPI.log_level = logging.CRITICAL
-        api, failures = NbGraderAPI(config=config), []
-        for assignment in sorted({name for _, name in found}):
-            steps = [(api.generate_assignment, assignment)]
-            for student, name in sorted(found):
-                if name == assignment:
-                    steps.append((api.autograde, name, student))
-                    steps.append((api.generate_feedback, name, student))
-            for step, *words in steps:
-                options = {"force": True, "create": True}
-                if step == api.generate_feedback:
-                    del options["create"]
-                result = step(*words, **options)
-                if not result["success"]:
-                    last = result.get("error") or result.get("log") or "?"
-                    reason = last.strip().splitlines()[-1]
-                    failures.append(f"{step.__name__} {words}: {reason}")
-    return failures
-
-
-def write_scores(found, config, target):
-    """Write the points of every check to a CSV file.
-
-    found    the submissions that were graded, as `collect` returns them
-    config   as `course.config` returns it
-    target   the path of the file
-    returns  list of dicts, one a submission: student, assignment, score,
-             max_score, and the points of each check by its name
-    """
-    from nbgrader.api import Gradebook
-
-    rows, columns = [], ["student", "assignment", "score", "max_score"]
-    with Gradebook(config.CourseDirectory.db_url, "shard-by-shard") as book:
-        for student, assignment in sorted(found):
-            submission = book.find_submission(assignment, student)
-            row = {
-                "student": student,
-                "assignment": assignment,
-                "score": submission.score,
-                "max_score": submission.max_score,
-            }
-            for notebook in submission.notebooks:
-                row |= {g.cell.name: g.score for g in notebook.grades}
-            columns += [name for name in row if name not in columns]
-            rows.append(row)
-    with open(target, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    return rows
-
-
-def run(folder, root=ROOT):
-    """Grade every submission below `folder`.
-
-    root     the folder with solutions/; results go to its work/grading
-    returns  (rows of the scores, refusals, failures)
-    raises   ValueError when `folder` is none, or holds nothing to grade
-    """
-    if not Path(folder).is_dir():
-        raise ValueError(f"SUBMISSIONS must be a folder, got {str(folder)!r}")
-    config = course.config(root)
-    names = sorted(path.name for path in (Path(root) / "solutions").iterdir())
-    found, refused = collect(folder, names)
-    if not found:
-        raise ValueError(
-            f"{folder} holds no submission"
-            + "".join(f"\n  {r}" for r in refused)
-        )
-    take(found, config)
-    # nbgrader rewrites the released notebooks; ours stay as they are.
-    work = Path(root).resolve() / "work/grading"
-    config.CourseDirectory.release_directory = str(work / "release")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    os.environ["SHARD_BY_SHARD_SEED"] = str(secrets.randbits(32))
-    try:
-        seed = os.environ["SHARD_BY_SHARD_SEED"]
-        (work / "seed.txt").write_text(f"{seed}\n", encoding="utf-8")
-        failures = grade(found, config)
-    finally:
-        del os.environ["SHARD_BY_SHARD_SEED"]
-    graded = {
-        key: path
-        for key, path in found.items()
-        if (work / "autograded" / key[0] / key[1]).is_dir()
-    }
-    rows = write_scores(graded, config, work / "scores.csv")
-    return rows, refused, failures
-
-
-def main(arguments=None):
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
+def parser():
+    """The command line of grading."""
+    made = argparse.ArgumentParser(
         prog="python -m shardlab.grading",
-        description=__doc__.splitlines()[0],
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("submissions", help="a folder with one for a student")
-    parser.add_argument(
+    made.add_argument(
+        "submissions", help="one folder a student, or files and a mapping"
+    )
+    made.add_argument(
         "--no-sandbox",
         action="store_true",
-        help="run the students' programs with all your rights",
+        help="run students' programs with all your rights",
     )
-    options = parser.parse_args(arguments)
-    if not options.no_sandbox:
+    for name, metavar, words in TABLES:
+        made.add_argument(f"--{name}", metavar=metavar, help=words)
+    due = "when it is due, with a time zone; NAME=none; or a CSV file"
+    made.add_argument(
+        "--due", metavar="NAME=DATE", action="append", default=[], help=due
+    )
+    add_ways(made.add_argument)
+    return made
+
+
+TABLES = (
+    ("roster", "CSV", "who is in the class"),
+    ("mapping", "CSV", "whose each file is"),
+    ("database", "URL", "the gradebook, such as postgresql://user@host/name"),
+)
+
+
+def add_ways(add):
+    """Add the options that say how grading is done."""
+    add(
+        "--late",
+        metavar="POLICY",
+        default="none",
+        help="none, zero, or percent a day: 'day=10 most=50 grace=15'",
+    )
+    add("--workers", type=number, default=cores(), help="how many at a time")
+    add(
+        "--seconds",
+        metavar="CELL,ALL",
+        type=seconds,
+        default=(),
+        help="how long a cell and a notebook may take (20,180)",
+    )
+    add("--seed", type=int, help="draw hidden numbers from this")
+    add("--again", action="store_true", help="grade what is unchanged as well")
+
+
+def number(text):
+    """A number of workers."""
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"expected 1 to 256, got {text!r}")
+    return int(text)
+
+
+def seconds(text):
+    """The seconds of a cell and of a notebook."""
+    try:
+        cell, whole = (float(word) for word in text.split(","))
+        if 0 < cell <= whole <= 86_400:
+            return (cell, whole)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        "expected the seconds of a cell and of a whole notebook, such as "
+        f"20,180, got {text!r}"
+    )
+
+
+def cores():
+    """How many processes can run at a time here."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def chosen(options):
+    """What was chosen on the command line, as grade.Options."""
+    if options.seed is not None and not 0 <= options.seed < 1 << 63:
+        raise ValueError(f"--seed must be at least 0, got {options.seed}")
+    return grade.Options(
+        workers=options.workers,
+        seconds=options.seconds,
+        isolated=not options.no_sandbox,
+        seed=options.seed,
+        again=options.again,
+        policy=late.policy(options.late),
+        due=tuple(options.due),
+        roster=options.roster,
+        mapping=options.mapping,
+        database=options.database,
+    )
+
+
+def told(summary, work):
+    """The summary as lines of text.
+
+    summary  a grade.Summary
+    work     the folder that results are in, as it is shown
+    returns  list of str
+    """
+    found = list(summary.records.values())
+    failed = [one for one in found if one.status == "failed"]
+    slow = [one for one in found if one.timed_out]
+    notes = [f"{where(one)}: {note}" for one in found for note in one.notes]
+    lines = [
+        f"{summary.graded} graded, {summary.unchanged} unchanged since they "
+        f"were graded, {len(summary.late)} late, {len(summary.refused)} "
+        f"refused, {len(failed)} failed, {len(slow)} timed out"
+    ]
+    lines += listing("changed", summary.changed)
+    lines += listing("refused", summary.refused)
+    lines += listing("failed", [f"{where(one)}: {one.error}" for one in failed])
+    lines += listing("timed out twice", [where(one) for one in slow])
+    lines += listing("checks that met an answer they do not know", notes)
+    lines += listing("worth a look (similarity.csv)", summary.similar)
+    waits = [one[:2] for one in summary.lines if one.status == report.BY_HAND]
+    if waits:
+        lines += ["", f"{len(waits)} to be graded by hand: make review"]
+    return [*lines, "", *files(work)]
+
+
+def where(record):
+    """Whose submission a record is about."""
+    return f"{record.student}, {record.assignment}"
+
+
+def listing(title, things):
+    """A title and one line for each of the first things; [] for none."""
+    if not things:
+        return []
+    texts = [" ".join(str(thing).split()) for thing in things[:SHOWN]]
+    lines = [f"  {intake.shown(text, 1000)}" for text in texts]
+    more = len(things) - SHOWN
+    return [
+        "",
+        f"{title}:",
+        *lines,
+        *([f"  and {more} more"] if more > 0 else []),
+    ]
+
+
+def files(work):
+    """Where the results are."""
+    return [
+        f"scores: {work}/scores.csv (canvas.csv, moodle.csv)",
+        f"questions: {work}/statistics.csv; refused: {work}/refused.csv",
+        f"feedback: {work}/feedback",
+    ]
+
+
+def drafter():
+    """The command line of drafting a mapping."""
+    made = argparse.ArgumentParser(
+        prog="python -m shardlab.grading mapping",
+        description="Drafts a mapping from the names of files.",
+    )
+    made.add_argument(
+        "folder", help="what a course system handed out, unpacked"
+    )
+    made.add_argument("--roster", metavar="CSV", help="who is in the class")
+    made.add_argument("--output", default="mapping.csv", help="mapping.csv")
+    return made
+
+
+CHECK = (
+    "Every line is a guess: check students and assignments, empty the column "
+    "guess, then grade with MAPPING="
+)
+
+
+def draft(arguments, root):
+    """Write a mapping to be checked; returns the exit status."""
+    made = argparse.ArgumentParser(
+        prog="python -m shardlab.grading mapping",
+        description="Drafts a mapping from the names of files.",
+    )
+    made.add_argument(
+        "folder", help="what a course system handed out, unpacked"
+    )
+    made.add_argument("--roster", metavar="CSV", help="who is in the class")
+    made.add_argument("--output", default="mapping.csv", help="mapping.csv")
+    options = made.parse_args(arguments)
+    if Path(options.output).exists():
+        raise ValueError(f"{options.output} is there already; say --output")
+    students = roster.read(options.roster) if options.roster else {}
+    lines = mapping.draft(options.folder, grade.names(root), students)
+    columns = [*mapping.NEEDED, *mapping.OPTIONAL]
+    tables.write(options.output, columns, lines)
+    print(f"{options.output}: {len(lines)} notebooks. {CHECK}{options.output}")
+    return 0
+
+
+def run(arguments, root):
+    """Grade, and print the summary; returns the exit status."""
+    options = parser().parse_args(arguments)
+    work = Path("work/grading")
+    summary = grade.grade(options.submissions, root, chosen(options))
+    for line in summary.lines:
+        if (line.student, line.assignment) in summary.records:
+            final = "-" if line.final is None else f"{line.final:.10g}"
+            print(
+                f"{line.student:20} {line.assignment:28} "
+                f"{final:>6} of {line.most:g}  {line.status}"
+            )
+    print(f"\n{report.printed(summary.statistics)}\n")
+    print("\n".join(told(summary, work)))
+    look = [
+        one
+        for one in summary.records.values()
+        if one.status != "graded" or one.timed_out or one.notes
+    ]
+    return 1 if summary.refused or look else 0
+
+
+def main(arguments=None, root=ROOT):
+    """The command line; returns the exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        if words[:1] == ["mapping"]:
+            return draft(words[1:], root)
+        return run(words, root)
+    except sandbox.Unavailable as error:
+        print(f"grading: no sandbox: {error}.\n{UNSAFE}", file=sys.stderr)
+    except (ValueError, RuntimeError) as error:
+        print(f"grading: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"grading: {error.strerror}: {error.filename}", file=sys.stderr)
+    except KeyboardInterrupt:
         print(
-            "grading: a submission is a program and would run with all your "
-            "rights; if you trust these, say make grade NO_SANDBOX=1 "
-            "SUBMISSIONS=folder",
+            "\ngrading: interrupted; the same command goes on from here",
             file=sys.stderr,
         )
-        return 2
-    try:
-        rows, refused, failures = run(options.submissions)
-    except ValueError as error:
-        print(f"grading: {error}", file=sys.stderr)
-        return 2
-    for row in rows:
-        print(
-            f"{row['student']:20} {row['assignment']:24} "
-            f"{row['score']:g} of {row['max_score']:g}"
-        )
-    for sentence in [*refused, *failures]:
-        print(f"not graded: {sentence}", file=sys.stderr)
-    print("scores: work/grading/scores.csv; feedback: work/grading/feedback")
-    return 1 if refused or failures else 0
+        return 130
+    return 2
 
 
 if __name__ == "__main__":

@@ -1,17 +1,13 @@
 """A student at work: JupyterLab as `make lab` opens it, in Chromium."""
 
-import json
 import re
-import subprocess
-import sys
-import time
-import urllib.request
 
 import nbformat
 import pytest
 from playwright.sync_api import expect
 
-from tests.tree import copy, environment
+from tests.pages.server import TOKEN, jupyterlab
+from tests.tree import copy
 from tools import work
 
 STEM = "01_sharded_arrays"
@@ -23,43 +19,8 @@ def lab(tmp_path_factory):
     root = copy(tmp_path_factory.mktemp("student"))
     work.copy_missing(root)
     folder = root / "work"
-    log = open(root / "lab.log", "w")  # noqa: SIM115
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "jupyter",
-            "lab",
-            "--no-browser",
-            "--allow-root",
-            "--port=0",
-            "--IdentityProvider.token=letmein",
-            f"--config={root / 'tools/jupyterlab.py'}",
-        ],
-        cwd=folder,
-        env=environment(root, JUPYTER_CONFIG_DIR=str(root / "config")),
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        yield address(root / "lab.log"), folder
-    finally:
-        server.terminate()
-        server.wait(20)
-        log.close()
-
-
-def address(log, seconds=90):
-    """The address that the server of `log` answers at."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = re.search(r"http://localhost:\d+", log.read_text())
-        if found:
-            with urllib.request.urlopen(f"{found.group()}/api") as reply:
-                assert "version" in json.load(reply)
-            return found.group()
-        time.sleep(0.5)
-    raise AssertionError("JupyterLab did not start:\n" + log.read_text())
+    with jupyterlab(root, folder, root / "tools/jupyterlab.py") as url:
+        yield url, folder
 
 
 @pytest.fixture
@@ -68,7 +29,7 @@ def notebook(lab, chromium):
     url, _ = lab
     context = chromium.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
-    page.goto(f"{url}/lab/tree/{STEM}/{STEM}.ipynb?token=letmein&reset")
+    page.goto(f"{url}/lab/tree/{STEM}/{STEM}.ipynb?token={TOKEN}&reset")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
     wait_until_idle(page)
     page.wait_for_timeout(1000)
@@ -182,3 +143,10 @@ def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
         "def check_read",
         "read_seconds: these checks passed; hidden checks run when graded.",
     )
+
+
+def test_a_student_validates(notebook):
+    notebook.get_by_role("button", name="Validate").first.click()
+    dialog = notebook.locator("dialog.jp-Dialog, .nbgrader-Validate-dialog")
+    expect(dialog.first).to_contain_text("failed", timeout=120_000)
+    expect(dialog.first).to_contain_text("NotAnswered")

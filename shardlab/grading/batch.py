@@ -1,0 +1,280 @@
+"""Grades many submissions, several at a time, and survives being killed.
+
+A few processes grade one submission after the other. One that ends, or takes
+too long, has its submission given to another; what became of each submission
+is written down before the next one is begun.
+"""
+
+import collections
+import contextlib
+import json
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+MAX_DEATHS = 2
+START_SECONDS = 180
+# What a process may need beyond the time that the notebook itself may take.
+OUTER_SECONDS = 120
+MAX_LINE = 16 << 20
+
+
+class Settings(NamedTuple):
+    """How a batch is graded.
+
+    root      the folder of the course
+    database  URL of the gradebook, or None for the file below work/grading
+    policy    fields of a `late.Policy`
+    seconds   fields of `judge.Seconds`
+    isolated  False runs students' programs with all your rights
+    seed      what every submission's hidden checks draw from; None draws one
+              for each
+    outer     seconds after which a process is ended that grades one submission
+    grader    the module that grades
+    """
+
+    root: str
+    database: str | None = None
+    policy: tuple = ()
+    seconds: tuple = ()
+    isolated: bool = True
+    seed: int | None = None
+    outer: float = 180 + OUTER_SECONDS
+    grader: str = "shardlab.grading.judge"
+
+
+class Result(NamedTuple):
+    """What became of one submission.
+
+    student     the identifier
+    assignment  the name
+    seed        what the hidden checks drew from
+    reply       dict: what a record holds of it, or only its "error"
+    """
+
+    student: str
+    assignment: str
+    seed: int
+    reply: dict
+
+
+class Worker:
+    """A process that grades, and the task that it is at, if any."""
+
+    def __init__(self, settings):
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115
+        module = "shardlab.grading.worker"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", module, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.said,
+            env={**os.environ, "JAX_PLATFORMS": "cpu"},
+            start_new_session=True,
+            bufsize=0,
+        )
+        self.task, self.seed, self.buffer, self.asked = None, None, b"", 0
+        # The settings hold the gradebook's password, so no command line.
+        self.ask({"settings": settings._asdict()}, START_SECONDS)
+
+    def ask(self, question, seconds):
+        """Send a question; that a process has ended is noticed when read."""
+        self.asked, self.waits = self.asked + 1, True
+        self.end = time.monotonic() + seconds
+        line = json.dumps({**question, "number": self.asked}) + "\n"
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(line.encode())
+
+    def begin(self, task, settings):
+        """Let it grade a task."""
+        drawn = settings.seed is None
+        self.seed = secrets.randbits(32) if drawn else settings.seed
+        self.task = task
+        student, assignment = task
+        names = {"student": student, "assignment": assignment}
+        self.ask({**names, "seed": self.seed}, settings.outer)
+
+    def reply(self):
+        """What it answers, why it never will, or None if it still works."""
+        part = os.read(self.process.stdout.fileno(), 1 << 16)
+        self.buffer += part
+        if not part or len(self.buffer) > MAX_LINE:
+            return self.ended()
+        if b"\n" not in self.buffer:
+            return None
+        self.waits = False
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return json.loads(line)
+
+    def ended(self):
+        """The reply in the place of that of a process that ended by itself."""
+        self.process.kill()
+        code = self.process.wait()
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        error = f"the process that graded it ended ({how})"
+        if self.asked == 1:
+            self.said.seek(0)
+            words = self.said.read(1 << 16).decode(errors="replace").split("\n")
+            error = " ".join([error, *words[-2:]]).strip()
+        return {"error": error, "ended": True}
+
+    def overdue(self):
+        """The reply in the place of that of a process that takes too long."""
+        error = "grading took longer than it may, and was ended"
+        return {"error": error, "ended": True, "timed_out": True}
+
+    def close(self):
+        """End it, with whatever it started."""
+        family = descendants(self.process.pid)
+        self.process.kill()
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.said):
+            stream.close()
+
+
+def descendants(pid):
+    """The processes that a process started, and those that these started.
+
+    pid      its number
+    returns  list of numbers; empty where there is no /proc
+    """
+    children = collections.defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            text = path.read_text(errors="replace")
+            parent = int(text.rpartition(")")[2].split()[1])
+            children[parent].append(int(path.parent.name))
+    found, ahead = [], [pid]
+    while ahead:
+        ahead = [child for parent in ahead for child in children[parent]]
+        found += ahead
+    return found
+
+
+class Pool:
+    """The processes of a batch; a context manager that ends them."""
+
+    def __init__(self, settings, size):
+        self.settings, self.size = settings, size
+        self.workers, self.selector = [], selectors.DefaultSelector()
+        self.failed_starts = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for worker in list(self.workers):
+            self.dismiss(worker)
+        self.selector.close()
+
+    def busy(self):
+        """Whether any of them is at a task."""
+        return any(worker.task for worker in self.workers)
+
+    def fill(self, queue):
+        """Start processes for what is in the queue, and hand it out."""
+        at_work = sum(worker.task is not None for worker in self.workers)
+        while len(self.workers) < min(self.size, at_work + len(queue)):
+            worker = Worker(self.settings)
+            self.workers.append(worker)
+            stream = worker.process.stdout
+            self.selector.register(stream, selectors.EVENT_READ, worker)
+        for worker in self.workers:
+            if queue and not worker.waits:
+                worker.begin(queue.popleft(), self.settings)
+
+    def dismiss(self, worker):
+        """End a process and forget it."""
+        self.selector.unregister(worker.process.stdout)
+        self.workers.remove(worker)
+        worker.close()
+
+    def replies(self):
+        """Wait until something happens: list of (worker, reply)."""
+        ends = [worker.end for worker in self.workers if worker.waits]
+        wait = max(0.0, min(ends) - time.monotonic())
+        ready = [key.data for key, _ in self.selector.select(wait)]
+        found = [(worker, worker.reply()) for worker in ready]
+        late = [
+            (worker, worker.overdue())
+            for worker in self.workers
+            if worker.waits and time.monotonic() > worker.end
+        ]
+        answered = [pair for pair in found if pair[1] is not None]
+        done = {id(worker) for worker, _ in answered}
+        return answered + [pair for pair in late if id(pair[0]) not in done]
+
+    def heard(self):
+        """What became of tasks: list of (task, seed, reply).
+
+        raises   RuntimeError when processes cannot be started
+        """
+        found = []
+        for worker, reply in self.replies():
+            task, worker.task = worker.task, None
+            if reply.get("ended"):
+                self.dismiss(worker)
+            if task:
+                found.append((task, worker.seed, reply))
+            else:
+                self.started(reply)
+        return found
+
+    def started(self, reply):
+        """Note whether a process was started or not; give up in the end."""
+        if "error" not in reply:
+            self.failed_starts = 0
+            return
+        self.failed_starts += 1
+        if not reply.get("ended") or self.failed_starts > 2 * self.size:
+            raise RuntimeError(f"grading cannot be started: {reply['error']}")
+
+
+def run(tasks, settings, workers):
+    """Grade submissions, each until it is graded or has failed twice.
+
+    tasks     list of pairs (student, assignment), entered in the gradebook
+    settings  as `Settings` says
+    workers   how many processes grade at a time
+    returns   iterator over Result, one for each task, in the order in which
+              they are done; closing it ends every process
+    raises    RuntimeError when no process can be started
+    """
+    deaths, later = collections.Counter(), []
+    for result in one_round(tasks, settings, workers, deaths):
+        if result.reply.get("timed_out"):
+            later.append((result.student, result.assignment))
+        else:
+            yield result
+    # Alone on the machine, what was too slow may not be.
+    for result in one_round(later, settings, 1, deaths):
+        result.reply.pop("ended", None)
+        yield result
+
+
+def one_round(tasks, settings, workers, deaths):
+    """Grade every task once, or again where a process ended on it."""
+    queue = collections.deque(tasks)
+    with Pool(settings, workers) as pool:
+        while queue or pool.busy():
+            pool.fill(queue)
+            for task, seed, reply in pool.heard():
+                if reply.get("ended"):
+                    deaths[task] += 1
+                if not reply.get("ended") or reply.get("timed_out"):
+                    yield Result(*task, seed, reply)
+                elif deaths[task] < MAX_DEATHS:
+                    queue.append(task)
+                else:
+                    twice = f"{reply['error']}, as it did before"
+                    yield Result(*task, seed, {"error": twice})

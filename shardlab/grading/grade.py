@@ -1,0 +1,536 @@
+"""From a folder of submissions to scores: every step, in order."""
+
+import contextlib
+import fcntl
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+from tqdm import tqdm
+
+from shardlab.grading import (
+    batch,
+    course,
+    feedback,
+    gradebook,
+    graft,
+    intake,
+    late,
+    mapping,
+    records,
+    report,
+    roster,
+    sandbox,
+    similarity,
+    tables,
+)
+
+
+class Options(NamedTuple):
+    """What an instructor can choose.
+
+    workers   how many submissions are graded at a time
+    seconds   seconds of a cell, and of a notebook; () leaves them as they are
+    isolated  False runs students' programs with all your rights
+    seed      what every submission's hidden checks draw from; None draws one
+              for each
+    again     grade all anew, changed or not
+    policy    what late work loses
+    due       texts, as `late.due_dates` reads them
+    roster    path of a CSV file, or None
+    mapping   path of a CSV file, or None
+    database  URL of the gradebook, or None for a file
+    grader    the module that grades
+    """
+
+    workers: int = 1
+    seconds: tuple = ()
+    isolated: bool = True
+    seed: int | None = None
+    again: bool = False
+    policy: late.Policy = late.Policy()
+    due: tuple = ()
+    roster: str | None = None
+    mapping: str | None = None
+    database: str | None = None
+    grader: str = "shardlab.grading.judge"
+
+
+class Summary(NamedTuple):
+    """What became of a class.
+
+    graded      how many submissions were graded now
+    unchanged   how many are as they were when they were graded before
+    lines       list of report.Line, the standing of everybody
+    late        dict: (student, assignment) -> seconds
+    refused     list of intake.Refused
+    records     dict: (student, assignment) -> records.Record, of this folder
+    changed     sentences about cells that came or went
+    statistics  list of report.Statistic
+    similar     list of similarity.Finding
+    """
+
+    graded: int
+    unchanged: int
+    lines: list
+    late: dict
+    refused: list
+    records: dict
+    changed: list
+    statistics: list
+    similar: list
+
+
+def grade(folder, root, options):
+    """Grade every submission below `folder` that is new or changed.
+
+    folder   of submissions, as `intake.collect` reads it
+    root     the folder with solutions/; results go to its work/grading
+    options  as `Options` says
+    returns  Summary
+    raises   ValueError for what has to be put right before anything can be
+             graded, sandbox.Unavailable when there is no sandbox, and
+             RuntimeError when no process can be started that grades
+    """
+    root = Path(root).resolve()
+    work = root / "work/grading"
+    work.mkdir(parents=True, exist_ok=True)
+    config = course.grading(root, options.database, options.policy)
+    with alone(work / "lock"):
+        if options.isolated:
+            sandbox.sweep()
+            sandbox.prove([root / "solutions", work, Path(folder).resolve()])
+        given = collected(folder, root, options)
+        todo, changed = prepared(config, work, given, options)
+        graded(config, work, todo, options)
+        return finished(config, work, given, todo, changed)
+
+
+class Given(NamedTuple):
+    """What the instructor gave.
+
+    taken     list of intake.Taken
+    refused   list of intake.Refused
+    students  dict: identifier -> roster.Student, {} without a roster
+    dates     dict: assignment -> datetime in UTC, or None for never
+    """
+
+    taken: list
+    refused: list
+    students: dict
+    dates: dict
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Refuse to grade while another process grades the same course."""
+    with open(path, "wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(
+                "another make grade is at work here; wait for it to end"
+            ) from None
+        yield
+
+
+def collected(folder, root, options):
+    """Take in everything that the instructor gives.
+
+    folder   of submissions
+    root     of the course
+    options  as `Options` says
+    returns  Given
+    """
+    assignments = names(root)
+    students = roster.read(options.roster) if options.roster else {}
+    dates = late.due_dates(options.due, assignments)
+    wanted = options.mapping and mapping.read(options.mapping, assignments)
+    taken, refused = intake.collect(
+        folder,
+        assignments,
+        root / "work/grading/submitted",
+        wanted,
+        set(students) if options.roster else None,
+    )
+    if not taken:
+        reasons = "".join(f"\n  {one}" for one in refused[:20])
+        raise ValueError(f"{folder} holds no submission{reasons}")
+    return Given(taken, refused, students, dates)
+
+
+def names(root):
+    """The names of the assignments of the course at `root`."""
+    found = (Path(root) / "solutions").glob("*/*.ipynb")
+    return sorted(path.stem for path in found if path.stem == path.parent.name)
+
+
+def prepared(config, work, given, options):
+    """Make the gradebook ready for what has to be graded.
+
+    config   as `course.grading` returns it
+    work     the folder of results
+    given    as `Given` says
+    options  as `Options` says
+    returns  (list of pairs to grade, sentences about changed cells)
+    """
+    digests = wanted_digests(config, given.taken, options)
+    todo = outdated(config, work, digests, options.again)
+    changed = []
+    for assignment in sorted({key[1] for key in todo}):
+        changed += gradebook.release(config, assignment)
+    with gradebook.opened(config) as book:
+        gradebook.enrol(book, given.students.values())
+        gradebook.set_due(book, given.dates)
+        gradebook.enter(book, given.taken)
+        # From here on until they are graded, they count as not graded.
+        for key in todo:
+            pending = records.Record(*key, records.PENDING, digests[key])
+            records.write(work / "records", pending)
+            forget(work, key)
+        gradebook.clear(book, todo)
+    return todo, changed
+
+
+def wanted_digests(config, taken, options):
+    """What the digest of each record will be, once it is graded."""
+    source, library = config.CourseDirectory.source_directory, records.library()
+    checks = {
+        assignment: asked(source, assignment)
+        for assignment in {one.assignment for one in taken}
+    }
+    choices = [options.seconds, options.isolated, options.seed]
+    return {
+        one[:2]: records.digest(
+            one.digest, checks[one.assignment], library, choices, options.grader
+        )
+        for one in taken
+    }
+
+
+def asked(folder, assignment):
+    """A digest of all of an assignment's notebook but the answers."""
+    path = Path(folder) / assignment / f"{assignment}.ipynb"
+    return records.digest(
+        *(
+            [cell.cell_type, dict(mark(cell)), cell.source]
+            for cell in notebook(path).cells
+            if not mark(cell).get("solution")
+        )
+    )
+
+
+def mark(cell):
+    """What nbgrader knows of a cell, {} if nothing."""
+    return cell.metadata.get("nbgrader", {})
+
+
+def outdated(config, work, digests, again):
+    """The submissions that have to be graded, in order."""
+    known = records.read(work / "records")
+    with gradebook.opened(config) as book:
+        scored = dict.fromkeys(digests, 0)
+        for cell in gradebook.cells(book):
+            key = (cell.student, cell.assignment)
+            if key in scored and cell.auto is not None:
+                scored[key] += 1
+    return [
+        key
+        for key, digest in sorted(digests.items())
+        if again
+        or key not in known
+        or known[key].status != records.GRADED
+        or known[key].digest != digest
+        or known[key].scored != scored[key]
+        or not autograded(work, key).exists()
+    ]
+
+
+def autograded(work, key):
+    """Where nbgrader keeps the graded notebook of a submission."""
+    student, assignment = key
+    return work / "autograded" / student / assignment / f"{assignment}.ipynb"
+
+
+def forget(work, key):
+    """Remove what an earlier grading left of a submission."""
+    student, assignment = key
+    for step in ("autograded", "feedback"):
+        shutil.rmtree(work / step / student / assignment, ignore_errors=True)
+
+
+def graded(config, work, todo, options):
+    """Grade what has to be graded; each record is kept as soon as it is."""
+    settings = batch.Settings(
+        config.CourseDirectory.root,
+        options.database,
+        tuple(options.policy),
+        options.seconds,
+        options.isolated,
+        options.seed,
+        grader=options.grader,
+        **({"outer": outer(options.seconds)} if options.seconds else {}),
+    )
+    known = records.read(work / "records")
+    results = batch.run(todo, settings, options.workers)
+    with contextlib.closing(results), Progress(len(todo)) as progress:
+        for result in results:
+            record = known[result.student, result.assignment]
+            keep(config, work, record._replace(seed=result.seed), result.reply)
+            progress.step()
+
+
+def outer(seconds):
+    """How long a process may be at one submission, in seconds."""
+    return seconds[1] + batch.OUTER_SECONDS
+
+
+def keep(config, work, record, reply):
+    """Write down what became of one submission."""
+    if "error" not in reply:
+        record = record._replace(status=records.GRADED, **fields(reply))
+        records.write(work / "records", record)
+        return
+    record = record._replace(status=records.FAILED, error=reply["error"])
+    records.write(work / "records", record)
+    forget(work, record[:2])
+    with gradebook.opened(config) as book:
+        gradebook.clear(book, [record[:2]])
+
+
+def fields(reply):
+    """What a record takes from a reply."""
+    return {name: reply[name] for name in reply if name in records.KEPT}
+
+
+class Progress:
+    """A bar on a terminal, and a line now and then elsewhere."""
+
+    def __init__(self, total):
+        self.total, self.done = total, 0
+        self.bar = None
+        if sys.stderr.isatty() and total:
+            self.bar = tqdm(total=total, desc="grading", file=sys.stderr)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self.bar:
+            self.bar.close()
+
+    def step(self):
+        """One more is done."""
+        self.done += 1
+        if self.bar:
+            self.bar.update()
+        elif self.done == self.total or self.done % 10 == 0:
+            said = f"graded {self.done} of {self.total}"
+            print(said, file=sys.stderr, flush=True)
+
+
+def finished(config, work, given, todo, changed):
+    """Write scores, pages and reports, and sum up.
+
+    config   as `course.grading` returns it
+    work     the folder of results
+    given    as `Given` says
+    todo     pairs that had to be graded
+    changed  sentences about cells that came or went
+    returns  Summary
+    """
+    known = records.read(work / "records")
+    ready = {k for k, one in known.items() if one.status == records.GRADED}
+    with gradebook.opened(config) as book:
+        class_ = standings(config, book, given, known, ready)
+        names = given.students or class_.students
+        lines = tabulated(work, class_, names, given.refused)
+        pages(work, book, class_, lines)
+    statistics = report.statistics(class_.cells, ready)
+    report.write_statistics(work / "statistics.csv", statistics)
+    here = {one[:2]: known[one[:2]] for one in given.taken}
+    return Summary(
+        graded=len(ready.intersection(todo)),
+        unchanged=len(here) - len(todo),
+        lines=lines,
+        late={k: class_.late[k] for k in here if k in class_.late},
+        refused=given.refused,
+        records=here,
+        changed=changed,
+        statistics=statistics,
+        similar=compared(config, work, known),
+    )
+
+
+def standings(config, book, given, known, ready):
+    """What is known of the class, with penalties worked out anew."""
+    late_by = gradebook.penalise(book, config, ready)
+    return Class(
+        gradebook.people(book) | given.students,
+        {a: book.find_assignment(a).max_score for _, a in known},
+        known,
+        in_order(config, gradebook.cells(book)),
+        gradebook.penalties(book),
+        gradebook.times(book),
+        late_by,
+    )
+
+
+def in_order(config, cells):
+    """Cells of the gradebook in the order of the notebooks."""
+    source, places = Path(config.CourseDirectory.source_directory), {}
+    for assignment in sorted({cell.assignment for cell in cells}):
+        path = source / assignment / f"{assignment}.ipynb"
+        names = enumerate(notebook(path).cells if path.exists() else ())
+        places |= {
+            (assignment, mark(cell).get("grade_id")): n for n, cell in names
+        }
+    last = len(places)
+    return sorted(
+        cells,
+        key=lambda cell: (
+            cell.assignment,
+            cell.student,
+            places.get((cell.assignment, cell.name), last),
+        ),
+    )
+
+
+class Class(NamedTuple):
+    """What is known of a class.
+
+    students   dict: identifier -> roster.Student
+    most       dict: assignment -> best possible score
+    known      dict: (student, assignment) -> records.Record
+    cells      list of gradebook.Cell
+    penalties  dict: (student, assignment) -> points
+    times      dict: (student, assignment) -> datetime
+    late       dict: (student, assignment) -> seconds
+    """
+
+    students: dict
+    most: dict
+    known: dict
+    cells: list
+    penalties: dict
+    times: dict
+    late: dict
+
+
+def tabulated(work, class_, names, refused):
+    """Write the CSV files; returns list of report.Line.
+
+    work     the folder of results
+    class_   a Class
+    names    who is in the class
+    refused  list of intake.Refused
+    """
+    students, most, known, cells, penalties, times, late_by = class_
+    lines = report.lines(names, most, known, cells, penalties, refused)
+    report.write_scores(
+        work / "scores.csv", lines, students, known, times, late_by
+    )
+    report.write_canvas(work / "canvas.csv", lines, students, most)
+    report.write_moodle(work / "moodle.csv", lines, students, most)
+    rows = [
+        {**one._asdict(), "file": intake.shown(one.place)} for one in refused
+    ]
+    columns = ("file", "reason", "student", "assignment")
+    tables.write(work / "refused.csv", columns, rows)
+    return lines
+
+
+def pages(work, book, class_, lines):
+    """Write a feedback page for everything that is graded."""
+    points = {}
+    for cell in class_.cells:
+        key = (cell.student, cell.assignment)
+        points.setdefault(key, {})[cell.name] = cell
+    for line in lines:
+        key = line[:2]
+        if line.score is None or not autograded(work, key).exists():
+            continue
+        name = report.full_name(class_.students[line.student])
+        said = [report.sentence(line)]
+        if key in class_.times:
+            said.append(f"handed in {class_.times[key]:%Y-%m-%d %H:%M} UTC")
+        page = feedback.page(
+            f"{line.assignment}: {name}",
+            [*said, f"in all {line.final:.10g} points"],
+            notebook(autograded(work, key)),
+            points[key],
+            gradebook.comments(book, *key),
+        )
+        feedback.write(work / "feedback", *key, page)
+
+
+def compared(config, work, known):
+    """Compare all answers; writes similarity.csv."""
+    found = []
+    for assignment in sorted({assignment for _, assignment in known}):
+        submitted = {
+            student: work / "submitted" / student / assignment
+            for student, name in known
+            if name == assignment
+        }
+        found += similar_in(config, assignment, submitted)
+    rows = [
+        {**one._asdict(), "students": " ".join(one.students), "what": str(one)}
+        for one in found
+    ]
+    columns = [*similarity.Finding._fields, "what"]
+    tables.write(work / "similarity.csv", columns, rows)
+    return found
+
+
+def similar_in(config, assignment, submitted):
+    """Compare the answers to one assignment.
+
+    config      as `course.grading` returns it
+    assignment  the name
+    submitted   dict: student -> folder of the stored submission
+    returns     list of similarity.Finding
+    """
+    places, file = config.CourseDirectory, f"{assignment}.ipynb"
+    stubs = notebook(Path(places.release_directory) / assignment / file)
+    source = notebook(Path(places.source_directory) / assignment / file)
+    numbers = {
+        number: mark(cell).grade_id
+        for number, cell in enumerate(stubs.cells)
+        if mark(cell).get("solution") and cell.cell_type == "code"
+    }
+    answers = {}
+    for student, folder in submitted.items():
+        given, extra = graft.taken(stubs, notebook(folder / file))
+        texts = {numbers[n]: text for n, text in given.items() if n in numbers}
+        answers[student] = (texts, [t for more in extra.values() for t in more])
+    return similarity.findings(
+        assignment,
+        {name: stubs.cells[number].source for number, name in numbers.items()},
+        published(places.root, assignment, source),
+        answers,
+    )
+
+
+def published(root, assignment, source):
+    """The answers that anybody can read: dict question -> list of texts."""
+    found = {
+        mark(cell).grade_id: [cell.source]
+        for cell in source.cells
+        if mark(cell).get("solution")
+    }
+    path = Path(root) / f"book/exercises/{assignment}.answers.py"
+    if path.exists():
+        from shardlab.grading import kit
+
+        for answer in kit.read_answers(path):
+            if answer.verdict == "right":
+                found.setdefault(answer.question, []).append(answer.text)
+    return found
+
+
+def notebook(path):
+    """The notebook at `path`."""
+    return nbformat.read(path, as_version=4)

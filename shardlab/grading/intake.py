@@ -1,0 +1,421 @@
+"""Takes one plain notebook a student and assignment, and reports the rest.
+
+Nothing is followed, run or believed: a file is opened once, below folders that
+are no links, read up to a limit, and what is stored is our own notebook with
+the texts of its cells. Every path is either taken or reported.
+"""
+
+import difflib
+import hashlib
+import json
+import os
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from shardlab.grading import roster, tables
+
+MAX_BYTES = 5 << 20
+MAX_CELLS = 500
+MAX_DEPTH = 8
+MAX_DIGITS = 400
+KINDS = ("code", "markdown", "raw")
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
+
+
+class Taken(NamedTuple):
+    """A notebook that was stored for grading.
+
+    student     the identifier
+    assignment  the name
+    place       where it lay, relative to the folder
+    digest      of the stored notebook
+    time        when it was handed in, datetime in UTC
+    """
+
+    student: str
+    assignment: str
+    place: str
+    digest: str
+    time: datetime
+
+
+class Refused(NamedTuple):
+    """A path that was not taken.
+
+    place       relative to the folder, or to the mapping
+    reason      words that follow the place in a sentence
+    student     whose it is, if that can be said
+    assignment  likewise
+    """
+
+    place: str
+    reason: str
+    student: str = ""
+    assignment: str = ""
+
+    def __str__(self):
+        return f"{shown(self.place)} {self.reason}"
+
+
+class Unfit(Exception):
+    """A file that is not taken; the text says why."""
+
+
+class Found(NamedTuple):
+    """A path below the folder: its parts, and None or why it is not taken."""
+
+    parts: tuple
+    reason: str | None
+
+    @property
+    def place(self):
+        """The path as text, relative to the folder."""
+        return "/".join(self.parts)
+
+
+class Wanted(NamedTuple):
+    """Whose a file is, and when it was handed in; None is the file's date."""
+
+    student: str
+    assignment: str
+    time: datetime | None = None
+
+
+def collect(folder, assignments, target, mapping=None, students=None):
+    """Store the notebooks below `folder` where nbgrader looks for them.
+
+    folder       one folder a student, named by the identifier, with notebooks
+                 named by assignments in it or further below; or, with a
+                 mapping, files of any name
+    assignments  the names of assignments
+    target       the folder that submissions are stored in
+    mapping      dict: place -> Wanted, as `mapping.read` returns it
+    students     the identifiers on the roster; None takes anybody
+    returns      (list of Taken, list of Refused), each in order of places
+    raises       ValueError when `folder` is no folder that can be read
+    """
+    try:
+        root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise ValueError(
+            f"SUBMISSIONS must be a folder, got {str(folder)!r}: "
+            f"{error.strerror}"
+        ) from None
+    try:
+        paths = list(walk(root))
+        wanted, refused = chosen(paths, assignments, mapping)
+        wanted, more = settled(wanted, target, students)
+        taken, last = stored(root, wanted, target)
+    finally:
+        os.close(root)
+    taken.sort(key=lambda one: one.place)
+    return taken, sorted(refused + more + last)
+
+
+def walk(root):
+    """Every file and empty folder below `root`, in order; no link is followed.
+
+    root     descriptor of a folder
+    returns  iterator over Found; a folder that is not entered stands for what
+             is in it
+    """
+    ahead = [()]
+    while ahead:
+        parts = ahead.pop()
+        try:
+            entries = listed(root, parts)
+        except OSError as error:
+            yield Found(parts, f"cannot be read: {error.strerror}")
+            continue
+        if not entries and parts:
+            yield Found(parts, "is an empty folder")
+        for name, is_folder, is_file in entries:
+            path = (*parts, name)
+            if is_folder and len(path) < MAX_DEPTH:
+                ahead.append(path)
+            elif is_folder:
+                yield Found(path, f"lies {MAX_DEPTH} folders deep")
+            else:
+                yield Found(path, None if is_file else "is no plain file")
+
+
+def listed(root, parts):
+    """The names in a folder: (name, is it a folder, is it a plain file)."""
+    place = opened(root, parts, os.O_DIRECTORY) if parts else os.dup(root)
+    try:
+        with os.scandir(place) as entries:
+            return sorted(
+                (
+                    entry.name,
+                    entry.is_dir(follow_symlinks=False),
+                    entry.is_file(follow_symlinks=False),
+                )
+                for entry in entries
+            )
+    finally:
+        os.close(place)
+
+
+def opened(root, parts, flags=0):
+    """A descriptor of the path `parts` below `root`; no part may be a link."""
+    place = os.dup(root)
+    try:
+        for part in parts[:-1]:
+            above = place
+            place = os.open(
+                part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above
+            )
+            os.close(above)
+        safe = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+        return os.open(parts[-1], safe | flags, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+def chosen(paths, assignments, mapping):
+    """Whose each path is: (list of (Found, Wanted), list of Refused)."""
+    wanted, refused, seen = [], [], set()
+    for path in paths:
+        seen.add(path.place)
+        if mapping is None:
+            reason, one = by_folder(path.parts, assignments)
+        else:
+            one = mapping.get(path.place)
+            reason = None if one else "is not in the mapping"
+        if reason := path.reason or reason:
+            refused.append(Refused(path.place, reason, *(one or ())[:2]))
+        elif not one.student:
+            refused.append(Refused(path.place, "has no student in the mapping"))
+        else:
+            wanted.append((path, one))
+    for place in sorted(set(mapping or ()) - seen):
+        refused.append(Refused(place, "is in the mapping, but not there"))
+    return wanted, refused
+
+
+def by_folder(parts, assignments):
+    """Why a path is no submission, or None, and whose it is."""
+    student, name = parts[0], parts[-1]
+    if len(parts) == 1:
+        return "lies in no student's folder", None
+    if reason := roster.fault(student):
+        return f"lies in a folder whose name {reason}", None
+    stem, suffix = os.path.splitext(name)
+    if suffix == ".ipynb" and stem in assignments:
+        return None, Wanted(student, stem)
+    if suffix.lower() in ARCHIVES:
+        return "is an archive; unpack it first", None
+    near = difflib.get_close_matches(stem, assignments, 1)
+    hint = f" ({near[0]}.ipynb?)" if suffix == ".ipynb" and near else ""
+    return f"is not named like a notebook to grade{hint}", None
+
+
+def settled(wanted, target, students):
+    """Refuse what two files claim, and whom the roster does not know."""
+    known = {name.lower(): {name} for name in names_in(target)}
+    places = {}
+    for path, one in wanted:
+        known.setdefault(one.student.lower(), set()).add(one.student)
+        places.setdefault(one[:2], []).append(path.place)
+    kept, refused = [], []
+    for path, one in wanted:
+        alike = sorted(known[one.student.lower()])
+        twice = [place for place in places[one[:2]] if place != path.place]
+        if reason := doubt(one.student, students, alike, twice):
+            refused.append(Refused(path.place, reason, *one[:2]))
+        else:
+            kept.append((path, one))
+    return kept, refused
+
+
+def doubt(student, students, alike, twice):
+    """Why it is unclear whose a notebook is, or which counts; or None."""
+    if students is not None and student not in students:
+        return f"is of {student}, who is not on the roster"
+    if len(alike) > 1:
+        names = " and ".join(alike)
+        return f"belongs to one of {names}, which differ in case only"
+    if twice:
+        return f"is there twice: {shown(twice[0])} is the same"
+    return None
+
+
+def names_in(folder):
+    """The names in a folder, none if it does not exist."""
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+def stored(root, wanted, target):
+    """Read and store each submission: (list of Taken, list of Refused)."""
+    taken, refused = [], []
+    for path, one in wanted:
+        try:
+            data, time = content(root, path.parts)
+            text = rewritten(data)
+            time = one.time or time
+        except Unfit as error:
+            refused.append(Refused(path.place, str(error), *one[:2]))
+            continue
+        folder = Path(target) / one.student / one.assignment
+        stamp = f"{time:%Y-%m-%d %H:%M:%S.%f} UTC\n"
+        tables.replace(folder / "timestamp.txt", stamp.encode())
+        tables.replace(folder / f"{one.assignment}.ipynb", text)
+        digest = hashlib.sha256(text).hexdigest()
+        taken.append(Taken(*one[:2], path.place, digest, time))
+    return taken, refused
+
+
+def content(root, parts):
+    """The bytes of a plain file, and when it was last changed.
+
+    root    descriptor of a folder
+    parts   of the path below it
+    raises  Unfit for anything else, and for a file of more than MAX_BYTES
+    """
+    try:
+        with open(opened(root, parts), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise Unfit("is no plain file")
+            if status.st_nlink != 1:
+                raise Unfit("is a hard link to another file; copy it")
+            data = stream.read(MAX_BYTES + 1)
+        time = datetime.fromtimestamp(status.st_mtime, UTC)
+    except OSError as error:
+        raise Unfit(f"cannot be read: {error.strerror}") from None
+    except (ValueError, OverflowError):
+        raise Unfit("has an impossible date") from None
+    if len(data) > MAX_BYTES:
+        raise Unfit(
+            f"is larger than {MAX_BYTES >> 20} MB; its outputs can be cleared"
+        )
+    return data, time
+
+
+def rewritten(data):
+    """A submitted notebook as we write it: the texts of its cells.
+
+    data     bytes of the file
+    returns  bytes of a notebook whose cells have their kind, their text and
+             the name that nbgrader gave them, and nothing else
+    raises   Unfit that says why this is no notebook
+    """
+    cells = [plain(n, cell) for n, cell in enumerate(cells_of(data))]
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    kernel["language"] = "python"
+    made = {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(made, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def parsed(data):
+    """What the JSON in a file says, read more strictly than it need be."""
+    try:
+        return json.loads(
+            data.decode("utf-8-sig"),
+            object_pairs_hook=unique,
+            parse_int=whole,
+            parse_constant=refuse_constant,
+        )
+    except UnicodeDecodeError:
+        raise Unfit("is not text in UTF-8") from None
+    except RecursionError:
+        raise Unfit("is nested too deep to be a notebook") from None
+    except ValueError as error:
+        raise Unfit(f"is not JSON: {error}") from None
+
+
+def cells_of(data):
+    """The cells of a notebook file, as its JSON has them."""
+    made = parsed(data)
+    if not isinstance(made, dict) or not isinstance(made.get("nbformat"), int):
+        raise Unfit("is no notebook")
+    if made["nbformat"] != 4:
+        raise Unfit(
+            f"is a notebook of format {made['nbformat']}; open and save it in "
+            "JupyterLab, which writes format 4"
+        )
+    cells = made.get("cells")
+    if not isinstance(cells, list):
+        raise Unfit("is a notebook without cells")
+    if len(cells) > MAX_CELLS:
+        raise Unfit(f"has {len(cells)} cells, more than {MAX_CELLS}")
+    return cells
+
+
+def unique(pairs):
+    """The dict of a JSON object, in which no name stands twice."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise Unfit("has an object with the same name twice")
+    return made
+
+
+def whole(digits):
+    """An integer of JSON; no longer than any that a notebook needs."""
+    if len(digits) > MAX_DIGITS:
+        raise Unfit("holds a number of more than 400 digits")
+    return int(digits)
+
+
+def refuse_constant(name):
+    """Refuse NaN and Infinity, which JSON does not have."""
+    raise Unfit(f"holds the number {name}, which JSON does not have")
+
+
+def plain(number, cell):
+    """What is kept of the cell of this number."""
+    where = f"in cell {number + 1}"
+    if not isinstance(cell, dict) or cell.get("cell_type") not in KINDS:
+        raise Unfit(f"has something {where} that is no cell")
+    made = {
+        "cell_type": cell["cell_type"],
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": source(where, cell.get("source")),
+    }
+    if cell["cell_type"] == "code":
+        made |= {"execution_count": None, "outputs": []}
+    if name := grade_id(cell):
+        made["metadata"] = {"nbgrader": {"grade_id": name}}
+    return made
+
+
+def source(where, text):
+    """The text of a cell: one text, or a list of lines."""
+    if isinstance(text, list) and all(isinstance(line, str) for line in text):
+        text = "".join(text)
+    if not isinstance(text, str):
+        raise Unfit(f"has no text {where}")
+    if "\0" in text:
+        raise Unfit(f"has a null character {where}")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise Unfit(f"has half a character {where}")
+    return text
+
+
+def grade_id(cell):
+    """The name that nbgrader gave a cell, or None; all that we keep of it."""
+    metadata = cell.get("metadata")
+    mark = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = mark.get("grade_id") if isinstance(mark, dict) else None
+    fits = isinstance(name, str) and name.isascii() and name.isprintable()
+    return name if fits and len(name) <= 128 else None
+
+
+def shown(name, longest=200):
+    """A text for a message: nothing in it moves the cursor of a terminal.
+
+    name     such as a path
+    longest  how many characters are shown
+    """
+    text = "".join(
+        c if c.isprintable() else repr(c)[1:-1] for c in name[:longest]
+    )
+    return text if len(text) < longest else f"{text[: longest - 3]}..."

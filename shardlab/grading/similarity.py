@@ -1,0 +1,241 @@
+"""Answers that are too alike, or that ask the book's own instruments.
+
+The published solutions can be handed in as they are, and nothing prevents it.
+So every answer is compared with them and with those of the others, after
+names, comments and spaces have been taken out of account. What is found is a
+reason to talk to somebody, and no proof: short answers are alike by nature.
+"""
+
+import builtins
+import collections
+import io
+import keyword
+import re
+import tokenize
+from typing import NamedTuple
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+LEAST_TOKENS = 40
+MAX_TOKENS = 2000
+ALIKE = 0.9
+# Shared by more of the class than this, an answer is what one writes.
+COMMON = 1 / 3
+# The parts of the library that compute what the questions ask for.
+INSTRUMENTS = re.compile(
+    # Bounded everywhere: what is searched is what a student chose to write.
+    r"\bshardlab\s{0,20}(?:\.|import\s{0,20}\(?[\w\s,]{0,300}?\b)\s{0,20}"
+    r"(cost|ring|count|strategies|memory|pipeline|plan|agreement|grading\.kit)\b"
+)
+SKIPPED = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+OUTLINE = {
+    tokenize.NEWLINE: "\n",
+    tokenize.INDENT: "\t",
+    tokenize.DEDENT: "\b",
+}
+KEPT = set(keyword.kwlist) | set(dir(builtins))
+
+
+class Finding(NamedTuple):
+    """Something to look at.
+
+    assignment  the name
+    question    the answer cell
+    kind        "published", "alike" or "instrument"
+    students    identifiers
+    likeness    from 0 to 1, of the two that differ most
+    tokens      how long the shortest of them is, without what was given out
+    """
+
+    assignment: str
+    question: str
+    kind: str
+    students: tuple
+    likeness: float
+    tokens: int
+
+    def __str__(self):
+        who, what = (
+            ", ".join(self.students),
+            f"{self.assignment}, {self.question}",
+        )
+        if self.kind == "instrument":
+            return f"{what}: {who} asks an instrument of the book for it"
+        much = f"{100 * self.likeness:.0f} % alike over {self.tokens} tokens"
+        if self.kind == "published":
+            return f"{what}: {who} handed in a published answer ({much})"
+        return f"{what}: {who} handed in the same answer ({much})"
+
+
+def tokens(text):
+    """The tokens of a program, with names numbered as they first appear.
+
+    text     Python, whole or broken
+    returns  list of str; comments, docstrings, line breaks within brackets and
+             the choice of names make no difference to it
+    """
+    found, names, before = [], {}, "\n"
+    for kind, word in read(text):
+        if kind == tokenize.NAME and word not in KEPT and before != ".":
+            word = names.setdefault(word, f"name{len(names)}")
+        if kind == tokenize.STRING and before in "\n\t\b":
+            word = None  # a docstring, whose end of line is dropped below
+        if word is None or (word == "\n" and before in "\n\t\b"):
+            continue
+        found.append(word)
+        before = word
+        if len(found) == MAX_TOKENS:
+            break
+    return found
+
+
+def read(text):
+    """Pairs (kind, word) of a program, as far as it can be read."""
+    lines = io.StringIO(text.replace("\0", "").expandtabs())
+    try:
+        for token in tokenize.generate_tokens(lines.readline):
+            if token.type not in SKIPPED:
+                yield token.type, OUTLINE.get(token.type, token.string)
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def own(text, stub):
+    """The tokens of an answer that were not given out with the question."""
+    answer, given = tokens(text), tokens(stub)
+    return [
+        token
+        for step in Indel.opcodes(given, answer)
+        if step.tag in ("insert", "replace")
+        for token in answer[step.dest_start : step.dest_end]
+    ]
+
+
+def findings(assignment, stubs, published, answers):
+    """What to look at in the answers to one assignment.
+
+    assignment  the name
+    stubs       dict: question -> the text that was given out
+    published   dict: question -> list of published answers
+    answers     dict: student -> (dict: question -> text, list of further code)
+    returns     list of Finding
+    """
+    found = instruments(assignment, stubs, answers)
+    for question, stub in stubs.items():
+        known = [own(text, stub) for text in published.get(question, ())]
+        given = {
+            student: own(texts[question], stub)
+            for student, (texts, _) in answers.items()
+            if question in texts
+        }
+        found += compared(assignment, question, known, given)
+    return found
+
+
+def compared(assignment, question, known, given):
+    """What to look at in the answers to one question.
+
+    assignment  the name
+    question    the answer cell
+    known       lists of tokens of the published answers
+    given       dict: student -> list of tokens
+    returns     list of Finding
+    """
+    forms = collections.defaultdict(list)
+    for student, words in given.items():
+        if len(words) >= LEAST_TOKENS:
+            forms[tuple(words)].append(student)
+    copies = [tuple(words) for words in known if len(words) >= LEAST_TOKENS]
+    shapes = list(forms)
+    texts = encoded([*shapes, *copies])
+    mine, theirs = texts[: len(shapes)], texts[len(shapes) :]
+    found, free = [], []
+    for shape, near in zip(shapes, nearest(mine, theirs), strict=True):
+        if near >= ALIKE:
+            rest = [assignment, question, "published", tuple(forms[shape])]
+            found.append(Finding(*rest, near, len(shape)))
+        else:
+            free.append(shape)
+    return found + alike(assignment, question, free, forms, len(given))
+
+
+def encoded(shapes):
+    """Lists of tokens as texts of one character a token."""
+    numbers = {}
+    return [
+        "".join(
+            chr(0x4E00 + numbers.setdefault(t, len(numbers))) for t in shape
+        )
+        for shape in shapes
+    ]
+
+
+def nearest(texts, others):
+    """How like each text is to that of the others that it is most like."""
+    if not texts or not others:
+        return [0.0] * len(texts)
+    table = process.cdist(
+        texts, others, scorer=Indel.normalized_similarity, score_cutoff=ALIKE
+    )
+    return [float(row.max()) for row in table]
+
+
+def alike(assignment, question, shapes, forms, number):
+    """Groups of students whose answers are alike."""
+    if not shapes:
+        return []
+    texts = encoded(shapes)
+    table = process.cdist(
+        texts, texts, scorer=Indel.normalized_similarity, score_cutoff=ALIKE
+    )
+    found = []
+    for group in groups(table >= ALIKE):
+        students = sorted(s for i in group for s in forms[shapes[i]])
+        if len(students) < 2 or len(students) > max(3, COMMON * number):
+            continue
+        least = float(table[np.ix_(group, group)].min())
+        length = min(len(shapes[i]) for i in group)
+        rest = [assignment, question, "alike", tuple(students)]
+        found.append(Finding(*rest, least, length))
+    return found
+
+
+def groups(near):
+    """Lists of numbers that are linked by a symmetric table of booleans."""
+    left, found = set(range(len(near))), []
+    while left:
+        group, ahead = [], [min(left)]
+        left.discard(ahead[0])
+        while ahead:
+            at = ahead.pop()
+            group.append(at)
+            more = {int(n) for n in np.flatnonzero(near[at])} & left
+            left -= more
+            ahead += sorted(more)
+        found.append(sorted(group))
+    return found
+
+
+def instruments(assignment, stubs, answers):
+    """Whose code imports what computes the answers."""
+    found = []
+    for student, (texts, extra) in answers.items():
+        cells = [*texts.items(), *(("a further cell", text) for text in extra)]
+        for question, text in cells:
+            code = INSTRUMENTS.search(without_comments(text))
+            if code and not INSTRUMENTS.search(stubs.get(question, "")):
+                rest = [assignment, question, "instrument", (student,)]
+                found.append(Finding(*rest, 0.0, 0))
+    return found
+
+
+def without_comments(text):
+    """`text` without what stands behind a # sign."""
+    return re.sub(r"#[^\n]*", "", text)

@@ -1,0 +1,128 @@
+"""One of the processes that grade: asked for a submission, it grades it.
+
+    python -m shardlab.grading.worker PARENT
+
+PARENT is the number of the process that asks; this one ends with it.
+"""
+
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import time
+import warnings
+from pathlib import Path
+
+# An optional part of a part of nbgrader: it takes a second to import, checks
+# addresses, and is of no use here.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+import nbformat  # noqa: E402
+
+from shardlab.grading import (  # noqa: E402
+    course,
+    feedback,
+    gradebook,
+    late,
+    pipes,
+)
+
+PARENT_DIES = 1  # PR_SET_PDEATHSIG of prctl(2)
+TRIES = 3
+
+
+def bound_to_parent(parent):
+    """End this process with the one that started it, and at once."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit("the grader has ended")
+
+
+def graded(judge, config, question, options):
+    """Grade one submission.
+
+    judge     the module that grades
+    config    as `course.grading` returns it
+    question  dict: student, assignment and seed
+    options   dict: seconds and isolated, as `judge.grade` takes them
+    returns   dict: what a record holds of it
+    """
+    student, assignment = question["student"], question["assignment"]
+    begun = time.monotonic()
+    outcome = patiently(
+        judge.grade,
+        student,
+        assignment,
+        config,
+        question["seed"],
+        seconds=judge.Seconds(*options["seconds"]),
+        isolated=options["isolated"],
+    )
+    must_be_safe(config, student, assignment)
+    with gradebook.opened(config) as book:
+        scored = gradebook.scored(book, student, assignment)
+    return {
+        "timed_out": bool(outcome.timed_out),
+        "stopped": list(outcome.stopped),
+        "notes": list(outcome.notes),
+        "scored": scored,
+        "seconds": round(time.monotonic() - begun, 3),
+    }
+
+
+def must_be_safe(config, student, assignment):
+    """Raise unless the graded notebook can be shown to the instructor."""
+    folder = Path(config.CourseDirectory.autograded_directory)
+    path = folder / student / assignment / f"{assignment}.ipynb"
+    if found := feedback.active(nbformat.read(path, as_version=4)):
+        raise RuntimeError(f"the graded notebook is not safe: {found[0]}")
+
+
+def patiently(grade, *arguments, **options):
+    """Grade; once more where another process held the gradebook too long."""
+    for attempt in range(TRIES):
+        try:
+            return grade(*arguments, **options)
+        except Exception as error:
+            locked = "database is locked" in f"{error} {error.__cause__}"
+            if not locked or attempt == TRIES - 1:
+                raise
+            time.sleep(1 + attempt)
+
+
+def answering():
+    """The function that answers the questions of a batch.
+
+    The first question brings the settings, the others a submission each.
+    """
+    known = {}
+
+    def answer(question):
+        try:
+            if "settings" in question:
+                known.update(loaded(question["settings"]))
+                return {}
+            return graded(**known, question=question)
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"[:4000]}
+
+    return answer
+
+
+def loaded(settings):
+    """What grading needs: dict of judge, config and options.
+
+    settings  dict of the fields of `batch.Settings`
+    """
+    policy = late.Policy(*settings["policy"])
+    config = course.grading(settings["root"], settings["database"], policy)
+    judge = importlib.import_module(settings["grader"])
+    return {"judge": judge, "config": config, "options": settings}
+
+
+if __name__ == "__main__":
+    bound_to_parent(int(sys.argv[1]))
+    warnings.simplefilter("ignore")
+    pipes.serve(answering())

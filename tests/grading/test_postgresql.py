@@ -1,0 +1,180 @@
+"""The same gradebook in PostgreSQL: a server of our own, and real grading."""
+
+import contextlib
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+import psycopg
+import pytest
+
+from shardlab.grading import course, gradebook, kit, late
+from tests.grading import classroom
+from tests.grading.classroom import NAME, hand_in, table
+from tests.tree import ROOT, environment
+
+STEM = "01_sharded_arrays"
+SOMEBODY = 65534  # PostgreSQL does not run as root.
+
+
+def program(name):
+    """The path of one of PostgreSQL's programs, or None."""
+    places = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+    paths = [*places, *os.environ["PATH"].split(os.pathsep)]
+    return shutil.which(name, path=os.pathsep.join(paths))
+
+
+def require_postgresql():
+    """Skip, with the command that helps, where PostgreSQL is missing."""
+    if not program("initdb") or not program("postgres"):
+        reason = "PostgreSQL is missing; on Debian: apt-get install postgresql"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+def as_somebody(words):
+    """The command, run as an ordinary user where we are root."""
+    if os.geteuid():
+        return words
+    user = [f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups"]
+    return ["setpriv", *user, *words]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The folder of the socket of a new server, which ends with the tests."""
+    require_postgresql()
+    # A socket's path may be at most 107 bytes long.
+    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
+    if not os.geteuid():
+        os.chown(folder, SOMEBODY, SOMEBODY)
+    data = f"{folder}/data"
+    words = [program("initdb"), "-D", data, "-U", "grader", "-A", "trust", "-N"]
+    made = subprocess.run(as_somebody(words), capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    words = [program("postgres"), "-D", data, "-k", folder, "-h", ""]
+    words += ["-c", "fsync=off", "-c", "max_connections=40"]
+    process = subprocess.Popen(
+        as_somebody(words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(folder, process)
+        yield folder
+    finally:
+        process.terminate()
+        process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_for(folder, process):
+    """Wait until the server answers."""
+    for _ in range(300):
+        assert process.poll() is None
+        with contextlib.suppress(psycopg.OperationalError):
+            psycopg.connect(
+                f"postgresql://grader@/postgres?host={folder}"
+            ).close()
+            return
+        time.sleep(0.1)
+    raise TimeoutError("PostgreSQL does not answer")
+
+
+@pytest.fixture
+def url(server, request):
+    """The URL of a new database."""
+    name = f"book_{abs(hash(request.node.name))}"
+    place = f"postgresql://grader@/postgres?host={server}"
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"postgresql://grader@/{name}?host={server}"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    made = classroom.course(tmp_path, manual=3)
+    path = classroom.surroundings(made)["PYTHONPATH"]
+    monkeypatch.setenv("PYTHONPATH", path)
+    return made
+
+
+def test_parallel_workers_regrades_and_points_by_hand(root, url):
+    class_ = {f"s{n:02}": f"points {n % 3}" for n in range(12)}
+    hand_in(root, **class_, broken="raise", unlucky="die-once")
+    due = (f"{NAME}=2001-01-01T00:00Z",)
+    options = {"database": url, "policy": late.policy("day=25 most=25")}
+    summary = classroom.graded(root, **options, due=due)
+    assert summary.graded == 13
+    rows = table(root)
+    assert not (root / "work/grading/gradebook.db").exists()
+    for student, word in class_.items():
+        points = float(word.split()[1])
+        row = rows[student]
+        assert float(row["score"]) == 2 * points
+        assert float(row["penalty"]) == 0.5 * points
+    assert rows["broken"]["score"] == ""
+    with gradebook.opened(course.grading(root, url)) as book:
+        row = book.find_grade("proof", NAME, NAME, "s02")
+        row.manual_score, row.needs_manual_grade = 3, False
+        book.db.commit()
+        assert len(gradebook.cells(book)) == 14 * 3
+    checks = (("a", 2, "assert True"), ("c", 4, "assert True"))
+    classroom.course(root, checks, manual=3)
+    hand_in(root, s01="raise")
+    summary = classroom.graded(root, **options)
+    assert summary.graded == 12
+    rows = table(root)
+    assert float(rows["s02"]["score"]) == 7
+    assert rows["s01"]["status"] == "failed"
+    assert {row["max_score"] for row in rows.values()} == {"9"}
+
+
+def test_a_database_that_does_not_answer_is_named(root):
+    hand_in(root, ada="points 1")
+    with pytest.raises(ValueError, match="gradebook cannot be opened"):
+        classroom.graded(root, database="postgresql://x@localhost:1/none")
+
+
+def test_real_submissions_two_at_a_time(tmp_path, url):
+    source = ROOT / f"solutions/{STEM}"
+    shutil.copytree(source, tmp_path / f"solutions/{STEM}")
+    exercise = nbformat.read(ROOT / f"exercises/{STEM}/{STEM}.ipynb", 4)
+    _, questions = kit.read_set(source / f"{STEM}.ipynb")
+    for student, count in (("ada", 7), ("bo", 2), ("cy", 0)):
+        given = dict(list(questions.items())[:count])
+        for cell in exercise.cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name in given:
+                cell.source = given[name].solution
+            elif name in questions:
+                cell.source = "..."
+        path = tmp_path / f"submissions/{student}/{STEM}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(exercise, path)
+    words = ["import sys; from shardlab.grading import __main__ as m"]
+    words += ["sys.exit(m.main(sys.argv[1:], '.'))"]
+    line = [sys.executable, "-c", "\n".join(words), "submissions"]
+    line += ["--no-sandbox", "--workers", "2", "--database", url]
+    done = subprocess.run(
+        line,
+        cwd=tmp_path,
+        env=environment(ROOT),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = table(tmp_path)
+    assert {name: row["score"] for name, row in rows.items()} == {
+        "ada": "19",
+        "bo": "4",
+        "cy": "0",
+    }
+    assert Path(
+        tmp_path / f"work/grading/feedback/cy/{STEM}/{STEM}.html"
+    ).exists()
