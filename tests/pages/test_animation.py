@@ -1,0 +1,292 @@
+"""Films of blocks that move: what they show, and how they are played."""
+
+import re
+
+import numpy as np
+import pytest
+
+from shardlab import plot, ring
+from tests.pages.browser import MAX_PAGE, overflow, requests_of
+
+CHAPTER = "chapters/02_collectives"
+MAX_FILM = 100_000  # bytes
+
+
+def own(N, parts=1):
+    """Block n is on chip n."""
+    return [{n: np.array([1 << n] * parts)} for n in range(N)]
+
+
+def terms(N, parts=1):
+    """Every chip has a term of every piece."""
+    return [{k: np.array([1 << n] * parts) for k in range(N)} for n in range(N)]
+
+
+def rows(N, parts=1):
+    """Every chip has a part for every chip."""
+    return [
+        {(n, k): np.array([1 << n] * parts) for k in range(N)} for n in range(N)
+    ]
+
+
+RUNS = {
+    "all_gather": (ring.all_gather_steps, own, 1),
+    "reduce_scatter": (ring.reduce_scatter_steps, terms, 1),
+    "all_reduce": (ring.all_reduce_steps, terms, 1),
+    "all_to_all": (ring.all_to_all_steps, rows, 2),
+}
+
+
+def run(name, N, **options):
+    """Steps and start of a collective whose chunks have two numbers."""
+    steps, start, power = RUNS[name]
+    return steps(N**power * 2 * 8, N, **options), start(N, 2)
+
+
+def after(name, chip, N):
+    """What a chip should hold in the end: chunk, element, term."""
+    everyone, both = range(N), range(2)
+    if name == "all_gather":
+        return {(n, e, n) for n in everyone for e in both}
+    if name == "all_to_all":
+        return {((n, chip), e, n) for n in everyone for e in both}
+    pieces = [chip] if name == "reduce_scatter" else everyone
+    return {(k, e, n) for k in pieces for e in both for n in everyone}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("N", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize(
+    "options", [{}, {"directions": 1}, {"wrap": False}, {"ties": "one_way"}]
+)
+def test_a_film_ends_with_what_the_collective_promises(name, N, options):
+    moments = plot.film(*run(name, N, **options))
+    assert moments[-1] == [after(name, chip, N) for chip in range(N)]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_comes_in_a_step_was_there_before_at_its_source(name):
+    steps, start = run(name, 6)
+    moments = plot.film(steps, start)
+    for step, before, now in zip(steps, moments, moments[1:], strict=False):
+        crossed = plot.brought(step, before)
+        for chip in range(6):
+            came = [v for (_, there), v in crossed.items() if there == chip]
+            assert now[chip] - before[chip] == set().union(*came) - before[chip]
+
+
+def test_a_sum_is_in_one_place_and_a_copy_in_two():
+    moments = plot.film(*run("reduce_scatter", 4, directions=1))
+    assert {sum(map(len, moment)) for moment in moments} == {4 * 4 * 2}
+    moments = plot.film(*run("all_gather", 4, directions=1))
+    assert [sum(map(len, m)) for m in moments] == [8, 16, 24, 32]
+
+
+def test_of_a_sum_only_the_part_that_is_sent_is_gone():
+    start = [{0: np.array([1, 1])}, {0: np.array([2, 2])}]
+    first, second = plot.film([[ring.Hop(1, 0, 0, 8, 8, adds=True)]], start)[-1]
+    assert first == {(0, 0, 0), (0, 1, 0), (0, 1, 1)}
+    assert second == {(0, 0, 1)}
+
+
+def test_a_term_that_is_added_twice_is_seen():
+    start = [{0: np.array([1])}, {0: np.array([2])}]
+    hop = ring.Hop(1, 0, 0, 8, adds=True)
+    once = plot.film([[hop]], start)
+    assert once[-1][0] == {(0, 0, 0), (0, 0, 1)}
+    twice = plot.terms(ring.carry([[hop], [hop]], start))
+    assert twice[0] != once[-1][0]
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("N", [2, 4, 8])
+def test_a_film_is_small_and_the_same_every_time(name, N):
+    film, again = (plot.player(*run(name, N), name) for _ in range(2))
+    assert film.html == again.html
+    assert len(film.html.encode()) < MAX_FILM
+    assert not re.search(r"https?:|url\(|@import|<link|<img", film.html)
+    assert film.html.count("<figure>") == len(run(name, N)[0]) + 1
+
+
+def test_a_film_says_how_much_the_busiest_link_carries():
+    said = re.findall(
+        r"<figcaption>(.*?)<", plot.player(*run("all_gather", 4), "x").html
+    )
+    assert said == [
+        "Start",
+        "Step 1 of 2: 8 links in use, the busiest carries one block",
+        "Step 2 of 2: 8 links in use, the busiest carries half a block",
+    ]
+    start = [{0: np.array([1])}, {}]
+    lone = plot.player(ring.broadcast_steps(8, 2, directions=1), start, "x")
+    assert "Step 1 of 1: 1 link in use" in lone.html
+
+
+def test_every_moment_is_drawn_inside_its_picture():
+    for wrap in (True, False):
+        for N in (2, 4, 8):
+            moments = plot.film(*run("all_to_all", N, wrap=wrap))
+            scene = plot.stage(moments, wrap)
+            for chip in range(N):
+                x, y = scene.corner(chip)
+                assert 0 <= x <= plot.FRAME - scene.width * scene.columns
+                assert 8 <= y <= plot.FRAME - scene.height * scene.rows
+
+
+def test_the_four_collectives_are_drawn_from_their_films():
+    axes = plot.exchanges({name: run(name, 3) for name in RUNS})
+    assert axes.shape == (4, 2)
+    for row, name in zip(axes, RUNS, strict=True):
+        for ax, n in zip(row, (0, -1), strict=True):
+            held = sum(map(len, plot.film(*run(name, 3))[n]))
+            digits = [t for t in ax.texts if t.get_text().isdecimal()]
+            assert len(digits) == held
+    plot.plt.close(axes[0, 0].figure)
+
+
+# ---- in a browser ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    """A page with two films; its address."""
+    path = tmp_path_factory.mktemp("films") / "films.html"
+    body = "".join(
+        plot.player(*run(name, 4, directions=1), name).html
+        for name in ("all_gather", "all_to_all")
+    )
+    view = '<meta name="viewport" content="width=device-width">'
+    path.write_text(f'<!doctype html><meta charset="utf-8">{view}{body}')
+    return path.as_uri()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """A function that opens an address in a context with these options."""
+    contexts = []
+
+    def opened(address, **options):
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def shown(film):
+    """The numbers of the frames that can be seen."""
+    frames = film.locator("figure")
+    return [i for i in range(frames.count()) if frames.nth(i).is_visible()]
+
+
+def test_buttons_step_forth_and_back_and_films_do_not_mind_each_other(
+    films, open_page
+):
+    first, second = open_page(films).locator(".sbs-film").all()
+    assert shown(first) == shown(second) == [0]
+    for expected in (1, 2, 3, 3):
+        first.get_by_role("button", name="Step").click()
+        assert shown(first) == [expected]
+    assert first.locator("output").inner_text().startswith("Step 3 of 3")
+    first.get_by_role("button", name="Back").click()
+    assert (shown(first), shown(second)) == ([2], [0])
+
+
+def test_play_runs_to_the_end_and_pause_stops_it(films, open_page):
+    page = open_page(films)
+    film = page.locator(".sbs-film").first
+    film.get_by_role("button", name="Play").click()
+    assert shown(film) == [1]
+    film.get_by_role("button", name="Pause").click()
+    page.wait_for_timeout(1800)
+    assert shown(film) == [1]
+    film.get_by_role("button", name="Play").click()
+    film.get_by_role("button", name="Play").wait_for(timeout=6000)
+    assert shown(film) == [3]
+    film.get_by_role("button", name="Play").click()
+    assert shown(film) == [1]
+
+
+def test_keys_play_and_step(films, open_page):
+    page = open_page(films)
+    film = page.locator(".sbs-film").first
+    film.focus()
+    for key, expected in (
+        ("ArrowRight", 1),
+        ("ArrowRight", 2),
+        ("ArrowLeft", 1),
+        ("End", 3),
+        ("Home", 0),
+        ("Control+ArrowRight", 0),
+    ):
+        page.keyboard.press(key)
+        assert shown(film) == [expected], key
+    page.keyboard.press("Space")
+    assert film.get_by_role("button", name="Pause").count() == 1
+    page.keyboard.press("Space")
+    assert film.get_by_role("button", name="Pause").count() == 0
+
+
+def moving(film):
+    """How many things slide in the frame that is shown."""
+    return film.locator("figure.on .s").evaluate_all(
+        "all => all.filter(e => getComputedStyle(e).animationName != 'none')"
+        ".length"
+    )
+
+
+def test_what_comes_slides_but_not_for_who_wants_no_motion(films, open_page):
+    for wish, expected in (("no-preference", 4), ("reduce", 0)):
+        film = open_page(films, reduced_motion=wish).locator(".sbs-film").first
+        film.get_by_role("button", name="Step").click()
+        assert moving(film) == expected
+        film.get_by_role("button", name="Step").click()
+        film.get_by_role("button", name="Back").click()
+        assert moving(film) == 0
+
+
+def test_without_scripts_every_moment_is_shown(films, open_page):
+    page = open_page(films, java_script_enabled=False)
+    film = page.locator(".sbs-film").first
+    assert shown(film) == [0, 1, 2, 3]
+    assert not film.get_by_role("button", name="Play").is_visible()
+
+
+def test_a_film_fits_a_phone(films, open_page):
+    page = open_page(films, viewport={"width": 390, "height": 844})
+    assert overflow(page) <= 0
+
+
+def luminance(page, script):
+    colour = page.locator(".sbs-film").first.evaluate(script)
+    return sum(float(n) for n in re.findall(r"[\d.]+", colour)[:3]) / 3
+
+
+def test_the_films_of_the_book_play_in_the_dark(html, open_page):
+    address = (html / f"{CHAPTER}.html").as_uri()
+    page = open_page(address, color_scheme="dark")
+    film = page.locator(".sbs-film").first
+    film.scroll_into_view_if_needed()
+    assert luminance(page, "e => getComputedStyle(e).color") > 150
+    behind = (
+        "e => { while (e && /, 0\\)$|transparent/.test(getComputedStyle(e)"
+        ".backgroundColor)) e = e.parentElement; return getComputedStyle(e)"
+        ".backgroundColor }"
+    )
+    assert luminance(page, behind) < 80
+    film.focus()
+    page.keyboard.press("ArrowRight")  # elsewhere this turns the page
+    page.wait_for_timeout(300)
+    assert page.url == address
+    assert shown(film) == [1]
+
+
+def test_the_page_with_films_is_small_and_asks_for_nothing(html, open_page):
+    path = html / f"{CHAPTER}.html"
+    page = open_page("about:blank")
+    assert requests_of(page, path.as_uri()) == []
+    assert page.locator(".sbs-film").count() >= 4
+    assert path.stat().st_size < MAX_PAGE // 2
