@@ -18,15 +18,18 @@ def grafted(template, submission):
                 answer cell holds the student's text, and code cells that the
                 student added stand after the cell that they followed. No
                 metadata, output, attachment or text cell of the submission is
-                in it.
+                in it. What was given out to be filled in is not run where the
+                submission lacks it: it would take back an answer that stands
+                in a cell of the student's own.
     """
     answers, extra = taken(template, submission)
     made = copy.deepcopy(template)
     made.cells = [added(text) for text in extra.get(-1, ())]
     for number, cell in enumerate(copy.deepcopy(template).cells):
         bare(cell)
-        if utils.is_solution(cell) and number in answers:
-            cell.source = answer(cell, answers[number])
+        if utils.is_solution(cell):
+            missing = cell.source if utils.is_grade(cell) else ""
+            cell.source = answer(cell, answers.get(number, missing))
         made.cells.append(cell)
         made.cells += [added(text) for text in extra.get(number, ())]
     for number, cell in enumerate(made.cells):
@@ -41,22 +44,33 @@ def taken(template, submission):
     submission  the student's
     returns  (dict: number of an answer cell -> the student's text,
               dict: number -> list of code texts that follow this cell, with -1
-              for those before all others)
+              for those before all others). An answer that stands in several
+              cells of one name, as when a cell is split or copied, is the
+              first of them, and the others follow it as code.
     """
-    places = Places(template)
-    answers, extra, last, total = {}, {}, -1, 0
+    places, answers, extra = Places(template), {}, {}
+    last, blank = -1, {}
     for cell in submission.cells:
-        text = cell.source
-        place = places.of(cell)
-        if place is not None:
-            last = place
-            changed = text != template.cells[place].source
-            if places.asks(place) and (changed or place not in answers):
-                answers[place] = shortened(text)
-        elif cell.cell_type == "code" and text.strip() and total < MAX_EXTRA:
+        text, place = cell.source, places.of(cell)
+        last = last if place is None else place
+        if place is not None and not places.asks(place):
+            continue
+        if place is not None and text == template.cells[place].source:
+            blank[place] = text
+        elif place is not None and place not in answers:
+            answers[place] = shortened(text)
+        elif cell.cell_type == "code" and text.strip():
             extra.setdefault(last, []).append(shortened(text))
-            total += 1
-    return answers, extra
+    return blank | answers, first_of(extra)
+
+
+def first_of(extra):
+    """The first MAX_EXTRA of the cells in a dict of lists of them."""
+    left, kept = MAX_EXTRA, {}
+    for place in sorted(extra):
+        kept[place] = extra[place][:left]
+        left -= len(kept[place])
+    return kept
 
 
 class Places:

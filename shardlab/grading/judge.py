@@ -4,6 +4,7 @@ import base64
 import binascii
 import contextlib
 import io
+import json
 import logging
 import time
 import warnings
@@ -18,7 +19,7 @@ from shardlab import check
 from shardlab.check import NotAnswered, WrongAnswer
 from shardlab.grading import pictures, plain, student
 from shardlab.grading.graft import grafted
-from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped
+from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -37,7 +38,9 @@ with warnings.catch_warnings():
 # Checks see as many devices here as they do beside a notebook.
 jax.config.update("jax_num_cpu_devices", 8)
 
-MAX_STOPS = 3
+MAX_STOPS = 12
+# Characters of all outputs together; a picture of 1 MB has 1.4 million.
+MAX_OUTPUT = 12 << 20
 
 
 class Seconds(NamedTuple):
@@ -85,7 +88,7 @@ class Notebook:
         self.seconds, self.settings = seconds, (limits, isolated, variables)
         self.end = time.monotonic() + seconds.total
         self.boxes, self.ran, self.bad = {}, [], set()
-        self.stops, self.timed_out = 0, False
+        self.stops, self.timed_out, self.room = 0, False, MAX_OUTPUT
 
     def __enter__(self):
         return self
@@ -96,25 +99,38 @@ class Notebook:
 
     def box(self, module):
         """The sandbox of this module, started if there is none."""
-        if module not in self.boxes:
+        while module not in self.boxes:
             if self.stops > MAX_STOPS:
                 raise Stopped("the notebook was stopped too often")
+            self.left()
             self.boxes[module] = Sandbox(module, *self.settings)
             self.boxes[module].ready()
             if module == RUNNER:
-                for number, source in self.ran:
-                    if number not in self.bad:
-                        self.send(number, source)
+                self.run_again()
         return self.boxes[module]
+
+    def run_again(self):
+        """Run what ran before; ends early when one of the cells now stops."""
+        for number, source in self.ran:
+            if number not in self.bad:
+                try:
+                    self.send(number, source)
+                except Stopped:
+                    return
+
+    def left(self):
+        """The seconds that are left; raises Stopped when there are none."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise Stopped("the notebook used up its time", timed_out=True)
+        return left
 
     def put(self, module, question, seconds=None):
         """The reply of a sandbox; one that is stopped starts anew next time."""
-        left = self.end - time.monotonic()
-        allowed = min(seconds or self.seconds.cell, left)
         try:
-            if left <= 0:
-                raise Stopped("the notebook used up its time", timed_out=True)
-            return self.box(module).ask(question, allowed)
+            box = self.box(module)
+            allowed = min(seconds or self.seconds.cell, self.left())
+            return box.ask(question, allowed)
         except Stopped as stop:
             if box := self.boxes.pop(module, None):
                 box.close()
@@ -134,7 +150,17 @@ class Notebook:
         """Run a cell for the first time; returns the outputs to show."""
         reply = self.send(number, source)
         self.ran.append((number, source))
-        return outputs(reply)
+        return self.kept(outputs(reply))
+
+    def kept(self, shown):
+        """Of a cell's outputs those for which the notebook has room still."""
+        kept = []
+        for output in shown:
+            size = len(json.dumps(output))
+            if size <= self.room:
+                self.room -= size
+                kept.append(output)
+        return kept
 
     def ask(self, kind, name, arguments):
         """The encoded answer to a check's question, as in `student`."""
@@ -271,12 +297,16 @@ class Judge(NbGraderPreprocessor):
         except Stopped as stop:
             self.stopped.append(f"{name}: {stop}")
             return [failure("Stopped", str(stop))]
+        except Unavailable:
+            raise
         except (check.OneLine, AssertionError) as error:
             message = plain.printable(str(error))
             return [failure(type(error).__name__, message)]
         except Exception as error:
             words = plain.printable(f"{type(error).__name__}: {error}", 300)
-            self.notes.append(f"{name} met an answer it does not know: {words}")
+            note = f"{name} met an answer it does not know: {words}"
+            if note not in self.notes:  # checks that failed are asked twice
+                self.notes.append(note)
             return [failure("WrongAnswer", f"no answer to this: {words}")]
         return [new_output("stream", name="stdout", text=f"{name}: passed\n")]
 

@@ -6,6 +6,7 @@ not. So no object of a student ever meets a comparison of ours.
 
 import base64
 import json
+import re
 import unicodedata
 from math import prod
 
@@ -13,9 +14,13 @@ import numpy as np
 
 MAX_CHARACTERS = 4 << 20
 MAX_DEPTH = 12
+# Keys can be chosen so that all of them collide: time grows as their square.
+MAX_KEYS = 1000
 # numpy knows these only through ml_dtypes; float32 holds each value exactly.
 WIDENED = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 KINDS = "biufc"
+# Nothing else is shown to numpy: it reads long and nested types as well.
+DTYPE = re.compile(r"[<>|][biufc][0-9]{1,2}")
 # What a text that `encode` did not write may lead to on the way.
 FAULTS = (
     TypeError,
@@ -31,7 +36,8 @@ def encode(value):
     """`value` as text.
 
     value    None, bool, int, float, str, bytes, an array of numbers, or
-             lists, tuples and dicts of these, at most 12 deep
+             lists, tuples and dicts of these, at most 12 deep and with at
+             most 1,000 keys
     returns  str; tuples come back as lists, bf16 and 8-bit floats as float32,
              and an array without dimensions as the number that it holds
     raises   ValueError that names the type that does not cross
@@ -73,11 +79,15 @@ def pack(value, depth=0):
     if isinstance(value, (list, tuple)):
         return {"list": [pack(item, depth + 1) for item in value]}
     if isinstance(value, dict):
-        items = value.items()
-        return {
-            "dict": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in items]
-        }
+        return {"dict": pack_items(value.items(), depth + 1)}
     return pack_array(value)
+
+
+def pack_items(items, depth):
+    """The items of a dict as a list of pairs."""
+    if len(items) > MAX_KEYS:
+        raise ValueError(f"a dict of more than {MAX_KEYS} keys")
+    return [[pack(key, depth), pack(value, depth)] for key, value in items]
 
 
 def pack_array(value):
@@ -113,18 +123,20 @@ def unpack(packed):
         return base64.b64decode(content, validate=True)
     if kind == "list":
         return [unpack(item) for item in content]
-    if kind == "dict":
+    if kind == "dict" and len(content) <= MAX_KEYS:
         return {unpack(key): unpack(item) for key, item in content}
     if kind == "array":
         return unpack_array(*content)
-    raise ValueError(f"unknown kind {kind!r}")
+    raise ValueError(f"unknown or too large: {kind[:20]!r}")
 
 
 def unpack_array(dtype, shape, raw):
     """The array of `pack_array`; its bytes must fill its shape exactly."""
-    dtype = np.dtype(str(dtype))
-    if dtype.kind not in KINDS or len(shape) > 16:
-        raise ValueError(f"an array of {dtype} with {len(shape)} dimensions")
+    if not isinstance(dtype, str) or not DTYPE.fullmatch(dtype):
+        raise ValueError("an array of another type than numbers")
+    dtype = np.dtype(dtype)
+    if len(shape) > 16:
+        raise ValueError(f"an array with {len(shape)} dimensions")
     if any(type(size) is not int or size < 0 for size in shape):
         raise ValueError(f"an array of shape {shape}")
     content = base64.b64decode(raw, validate=True)

@@ -27,6 +27,8 @@ def faults(hidden, readable, limits):
         found.append(f"networks {networks()} are there")
     if reaches("192.0.2.1") or reaches("127.0.0.1"):
         found.append("a network address can be reached")
+    if os.uname().machine in ("x86_64", "aarch64") and makes(40):
+        found.append("sockets to the machine below can be made")
     if len([name for name in os.listdir("/proc") if name.isdecimal()]) > 4:
         found.append("processes of others are seen")
     if os.getuid() == 0:
@@ -82,6 +84,14 @@ def reaches(address):
             with contextlib.suppress(OSError):
                 wire.connect((address, port))
                 return True
+    return False
+
+
+def makes(family):
+    """Whether a socket of this family can be made; it is not used."""
+    with contextlib.suppress(OSError):
+        socket.socket(family, socket.SOCK_STREAM).close()
+        return True
     return False
 
 

@@ -23,11 +23,16 @@ MAX_PICTURES = 4
 class Kept(io.TextIOBase):
     """Where printed text goes: the first characters are kept."""
 
+    encoding = "utf-8"
+
     def __init__(self):
         self.parts, self.left = [], MAX_TEXT
 
     def writable(self):
         return True
+
+    def fileno(self):
+        return 1  # for programs that ask; what they write there is not kept
 
     def write(self, text):
         if self.left > 0:
@@ -51,6 +56,9 @@ def shell():
     # It would keep a copy of all that is printed.
     made._tee = lambda channel=None: contextlib.nullcontext()
     made.display_pub.publish = publish
+    # Without a window there is nothing to enable, for %matplotlib inline too.
+    made.enable_gui = lambda gui=None: None
+    made.ask_exit = lambda: None
     return made
 
 

@@ -1,0 +1,33 @@
+"""How much of the suites of submissions is graded: a dozen, or all."""
+
+import pytest
+
+from tests.grading.suite import course
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--suite",
+        choices=("dozen", "whole"),
+        default="dozen",
+        help="how many hostile and honest submissions are graded",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "whole: only with --suite=whole")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--suite", "dozen") == "whole":
+        return
+    out = [item for item in items if item.get_closest_marker("whole")]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [i for i in items if not i.get_closest_marker("whole")]
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory):
+    """The course of the sample notebook."""
+    return course.make(tmp_path_factory.mktemp("sample"))

@@ -1,0 +1,138 @@
+"""Hostile submissions: each gets what it deserves, and leaves nothing.
+
+Here a dozen of them are graded, with `--suite=whole` all; as a table:
+`python -m tests.grading.suite`.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from shardlab.grading import judge
+from tests.grading import suite
+from tests.grading.suite import course, honest, rows
+from tests.tree import ROOT
+
+DOZEN = {
+    "os._exit in a cell",
+    "an endless loop",
+    "20 GB of memory",
+    "a fork bomb",
+    "skip-execution",
+    "one name for all cells",
+    "a link to the solutions",
+    "a verdict instead of an answer",
+    "keys with one hash",
+    "patched: a hook after each cell",
+    "files written elsewhere",
+    "a call back to Python",
+    "every kind of display",
+}
+ALL = [(kind, row) for kind in suite.NAMES for row in suite.members(kind)]
+CHOSEN = [
+    pytest.param(
+        row,
+        id=f"{kind}: {row.name}",
+        marks=() if row.name in DOZEN else pytest.mark.whole,
+    )
+    for kind, row in ALL
+]
+
+
+def test_every_name_stands_for_one_row():
+    names = [row.name for _, row in ALL]
+    assert len(set(names)) == len(names)
+    assert set(names) >= DOZEN
+
+
+@pytest.mark.parametrize("kind", suite.NAMES)
+def test_every_class_has_rows_beyond_the_table(kind):
+    assert len(suite.members(kind)) > 20
+
+
+@pytest.mark.parametrize("row", CHOSEN)
+def test_score_is_deserved_and_nothing_is_left(row, sample, request):
+    who = f"attack{request.node.callspec.indices['row']}"
+    given = rows.graded(row, sample, who)
+    assert given.faults == []
+
+
+def test_an_honest_student_after_all_of_them(sample):
+    given = rows.graded(honest.ROWS[0], sample, "ada")
+    assert given.faults == []
+    assert given.score == course.ALL
+
+
+@pytest.mark.whole
+def test_an_honest_student_beside_busy_ones(sample):
+    command = [sys.executable, "-m", "tests.grading.suite", "busy", "bomb"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=quiet) as one:
+        for number in range(3):
+            row = rows.Row("beside", course.ALL, "right", seconds=(20, 180))
+            given = rows.graded(row, sample, f"beside{number}")
+            assert given.faults == []
+        assert one.wait(300) == 0
+
+
+@pytest.mark.parametrize("question", list(course.POINTS))
+def test_the_suite_would_see_marks_that_are_not_deserved(question):
+    row = rows.Row("none", 0, "blank")
+    assert rows.unlike(row, course.POINTS[question], "") != []
+    assert rows.unlike(row, None, "is no plain file") != []
+    assert rows.unlike(row, 0, "") == []
+
+
+def test_the_suite_would_see_what_is_too_much():
+    seconds = judge.Seconds(5, 10)
+    assert course.heavy(100 << 20, 60, seconds) == []
+    assert course.heavy(600 << 20, 71, seconds) == [
+        "the grader's memory grew by 600 MB",
+        "grading took 71 s",
+    ]
+
+
+def test_the_suite_would_see_what_is_left(sample):
+    before = course.standing(sample.root)
+    assert course.left(sample.root, before) == []
+    canary = sample.root / "canary.txt"
+    canary.write_text("x")
+    assert course.left(sample.root, before) == ["a file was written outside"]
+    canary.unlink()
+    more = sample.root / "solutions/more.txt"
+    more.write_text("x")
+    assert course.left(sample.root, before) == [
+        "files of the course were changed"
+    ]
+    more.unlink()
+
+
+def test_the_suite_would_see_a_live_page():
+    page = course.Page()
+    page.feed('<p>a<script>1</script><img src="x" onerror="1"><a href="#x">')
+    assert page.found == [
+        "<script>",
+        "<img src='x'>",
+        "<img onerror='1'>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ({"output_type": "stream", "name": "stderr", "text": "x"}, "stdout"),
+        (
+            {"output_type": "stream", "name": "stdout", "text": "\x1b"},
+            "control",
+        ),
+        ({"output_type": "execute_result", "data": {}}, "execute_result"),
+        ({"output_type": "display_data", "data": {"text/html": ""}}, "html"),
+    ],
+)
+def test_the_suite_would_see_live_outputs(output, words, sample):
+    notebook = course.fresh(sample)
+    notebook["cells"][1]["outputs"] = [output]
+    notebook["cells"][1]["metadata"] = {}
+    faults = course.brought(sample.blank, notebook)
+    assert any(words in fault for fault in faults)
