@@ -58,7 +58,8 @@ LAYERS = {
     "context, ring": (ring_attention, {}),
     "context, gather": (gather_attention, {}),
     "context, ulysses": (ulysses, {}),
-    "expert": (expert, {}),
+    "expert": (expert, {"capacity": 1}),
+    "expert, twice the slots": (expert, {"capacity": 2}),
     "gpipe": (gpipe, {}),
 }
 STRATEGIES = BLOCKS | LAYERS
@@ -173,35 +174,23 @@ def check_heads_experts_and_microbatches(B, D, H, G, Z, E, k, m, **_):
 def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
     """Volume of each of LAYERS by formula: forward, backward, update.
 
-    A ring that is written hop by hop counts what it sends, (Z-1)/Z of what
-    texts charge for it. Gradients of a gain and of a router that all chips
-    hold are AllReduced, as in data parallelism.
-
     B ... k  as in `layer_sizes`
     returns  dict from the names of LAYERS to Steps, in bytes
     source   chapters 11 to 14
     """
     kv = D // H * G
-    gain, router = (cost.volume("all_reduce", 2 * n) for n in (D, D * E))
-    share = cost.gather_share(Z, directions=1)
-    there_and_back = cost.context_volume(B, D, kv, "ring")
-    visits = cost.expert_volume(B, D, k)
     return {
-        "sequence": summed(cost.tp_volume(B, D), gain),
-        "sequence, In gathered again": summed(
-            cost.tp_volume(B, D, regather=True), gain
+        "sequence": cost.sequence_volume(B, D),
+        "sequence, In gathered again": cost.sequence_volume(
+            B, D, regather=True
         ),
-        "context, ring": [share * part for part in there_and_back],
+        "context, ring": cost.context_volume(B, D, kv, "ring", X=Z),
         "context, gather": cost.context_volume(B, D, kv, "gather"),
         "context, ulysses": cost.context_volume(B, D, kv, "ulysses"),
-        "expert": summed(visits, router),
+        "expert": cost.expert_volume(B, D, k, E=E),
+        "expert, twice the slots": cost.expert_volume(B, D, k, capacity=2, E=E),
         "gpipe": cost.pipeline_volume(B, D),
     }
-
-
-def summed(step, gradient):
-    """A Step of bytes with an AllReduce of a small gradient in its backward."""
-    return step._replace(backward=step.backward + gradient)
 
 
 def shapes(name, B, D, F, Z, H, G, E, m, **_):
@@ -215,6 +204,7 @@ def shapes(name, B, D, F, Z, H, G, E, m, **_):
     if name.startswith("context"):
         d = D // H
         return {"Q": (B, G, H // G, d), "K": (B, G, d), "V": (B, G, d)}
+    name = name.partition(",")[0]
     many = {"expert": (E,), "gpipe": (Z,)}.get(name, ())
     weights = {"W_in": (*many, D, F), "W_out": (*many, F, D)}
     first = {
@@ -234,9 +224,9 @@ def layer_counts(name, X, Y, Z, **sizes):
     source   chapters 11 to 14
     """
     strategy, options = LAYERS[name]
-    if name == "expert":
-        slots = sizes["k"] * sizes["B"] // (Z * sizes["E"])
-        options = {"C": slots, "k": sizes["k"]}
+    if strategy is expert:
+        visits = sizes["k"] * sizes["B"] // (Z * sizes["E"])
+        options = {"C": options["capacity"] * visits, "k": sizes["k"]}
     named = {"X": X, "Y": Y} if strategy is sequence else {"X": X, "Z": Z}
     mesh = AbstractMesh(
         tuple(named.values()), tuple(named), (AxisType.Auto,) * 2

@@ -45,7 +45,7 @@ _PARTS = ("param", "grad", "master", "m", "v")
 RECIPES = {
     "weights-and-moments": Recipe(2, 0, 0, 4, 4, "scaling-book part 5"),
     "bf16-moments": Recipe(2, 2, 4, 2, 2, "CS336 (2025), lecture 7"),
-    "mixed-precision": Recipe(2, 2, 4, 4, 4, "ZeRO paper, section 3.1"),
+    "mixed-precision": Recipe(2, 2, 4, 4, 4, "ZeRO paper"),
 }
 
 
@@ -55,7 +55,7 @@ def bytes_per_param(recipe):
     recipe   a name in RECIPES, or a Recipe
     returns  bytes per parameter
     raises   ValueError if the recipe is not known
-    source   ZeRO paper, section 3.1
+    source   ZeRO paper
     """
     recipe = _recipe(recipe)
     return sum(getattr(recipe, part) for part in _PARTS)
@@ -71,7 +71,7 @@ def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     recipe   a name in RECIPES, or a Recipe
     returns  bytes per device, for each part of the recipe
     raises   ValueError if an argument is out of range or unknown
-    source   ZeRO paper, section 5 and figure 1
+    source   ZeRO paper, figure 1
     """
     params, N = real("params", params, above=0), _devices(N)
     zero, recipe = one_of("zero", zero, (0, 1, 2, 3)), _recipe(recipe)
@@ -144,7 +144,7 @@ class Kept(NamedTuple):
     of          "sbh", hidden states, or "abss", the scores of all heads
     cut_by      "TP", tensor parallelism cuts it, or "SP", only sequence
                 parallelism does
-    source      Korthikanti et al. (2022), section 4
+    source      Korthikanti et al. (2022)
     """
 
     bytes_each: int
@@ -185,7 +185,7 @@ def activation_terms(s, b, h, a, t=1, sp=False, recompute="none"):
     recompute    "none"; "selective", all scores; "full", all but the input
     returns      bytes per device for each name in LAYER that is kept, ints
     raises       ValueError unless h divides by a, a by t, and with sp s by t
-    source       Korthikanti et al. (2022), sections 4 and 5
+    source       Korthikanti et al. (2022)
     """
     s, b, h, a, t = _layer_sizes(s, b, h, a, t, sp)
     dropped = RECOMPUTE[one_of("recompute", recompute, RECOMPUTE)]
@@ -207,7 +207,7 @@ def activation_bytes(s, b, h, a, t=1, sp=False, recompute="none"):
     recompute    "none"; "selective", all scores; "full", all but the input
     returns      bytes per device and layer, an int: sum of `activation_terms`
     raises       ValueError unless h divides by a, a by t, and with sp s by t
-    source       Korthikanti et al. (2022), table 2
+    source       Korthikanti et al. (2022)
     """
     s, b, h, a, t = _layer_sizes(s, b, h, a, t, sp)
     one_of("recompute", recompute, ("none", "selective", "full"))

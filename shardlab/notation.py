@@ -7,6 +7,7 @@ Mesh axes are single capital letters.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -80,6 +81,7 @@ def parse(text):
     returns  Layout
     raises   ValueError that points at the first character that is wrong: bad
              syntax, a dimension named twice, or a mesh axis used twice
+    source   scaling-book part 3, "a unified notation for sharding"
     """
     if isinstance(text, Layout):
         return text
@@ -90,6 +92,16 @@ def parse(text):
     name = reader.take(r"[A-Za-z]\w*", "the array's name, such as A or W_in")
     reader.skip_spaces()
     reader.take(r"\[", "[ before the dimensions")
+    dims, axes = read_dimensions(reader, used)
+    reader.take(r"\]", "]")
+    unreduced = read_unreduced(reader, used) if reader.at(r"\{") else ()
+    if not reader.at("$"):
+        complain(text, reader.position, "expected nothing more here")
+    return Layout(name, dims, axes, unreduced)
+
+
+def read_dimensions(reader, used):
+    """The dimensions before a bracket, and the mesh axes that cut each."""
     dims, axes = [], []
     while not reader.at(r"\]"):
         if dims:
@@ -97,11 +109,7 @@ def parse(text):
             reader.skip_spaces()
         dims.append(read_dimension(reader, dims))
         axes.append(read_axes(reader, used) if reader.at("_") else ())
-    reader.take(r"\]", "]")
-    unreduced = read_unreduced(reader, used) if reader.at(r"\{") else ()
-    if not reader.at("$"):
-        complain(text, reader.position, "expected nothing more here")
-    return Layout(name, tuple(dims), tuple(axes), unreduced)
+    return tuple(dims), tuple(axes)
 
 
 def read_dimension(reader, seen):
@@ -144,6 +152,7 @@ def to_spec(layout):
     layout   a Layout, or the notation as text
     returns  jax.sharding.PartitionSpec, one entry for each dimension
     raises   ValueError as `parse`
+    source   scaling-book part 3, "how do we describe this in code?"
     """
     layout = parse(layout)
     entries = [
@@ -162,10 +171,11 @@ def from_spec(spec, dims, name="A"):
     returns  Layout
     raises   ValueError when the spec is longer than `dims`, or holds an axis
              that is no single capital letter
+    source   scaling-book part 3, "how do we describe this in code?"
     """
     if not isinstance(spec, PartitionSpec):
         raise ValueError(f"spec must be a PartitionSpec, got {spec!r}")
-    entries = list(spec.partitions)
+    dims, entries = named(dims), list(spec.partitions)
     if len(entries) > len(dims):
         raise ValueError(
             f"spec has {len(entries)} entries, but dims names {len(dims)} "
@@ -177,7 +187,17 @@ def from_spec(spec, dims, name="A"):
         for e in entries
     )
     unreduced = tuple(sorted(spec.unreduced))
-    return parse(str(Layout(name, tuple(dims), axes, unreduced)))
+    return parse(str(Layout(name, dims, axes, unreduced)))
+
+
+def named(dims):
+    """The argument `dims` as a tuple, if it names dimensions."""
+    fits = isinstance(dims, (str, tuple, list))
+    if not fits or not all(isinstance(dim, str) for dim in dims):
+        raise ValueError(
+            f'dims must be names such as "IJ" or ("B", "D"), got {dims!r}'
+        )
+    return tuple(dims)
 
 
 def of(x, dims, name="A"):
@@ -189,8 +209,11 @@ def of(x, dims, name="A"):
     returns  Layout
     raises   ValueError when `dims` does not name every dimension, or the
              sharding has no spec
+    source   chapter 1
     """
-    if len(dims) != len(x.shape):
+    if not hasattr(x, "shape"):
+        raise ValueError(f"x must be an array or its shape, got {x!r}")
+    if len(named(dims)) != len(x.shape):
         raise ValueError(
             f"dims names {len(dims)} dimensions, the array has {len(x.shape)}"
         )
@@ -208,16 +231,37 @@ def axis_size(mesh, axis):
     axis     the axis's name
     returns  int
     raises   ValueError that lists the axes of the mesh when it has no such axis
+    source   scaling-book part 3, "a unified notation for sharding"
     """
-    if axis not in mesh:
+    names = axis_names(mesh)
+    if axis not in names:
         raise ValueError(
-            f"mesh has no axis {axis!r}; it has {', '.join(mesh) or 'none'}"
+            f"mesh has no axis {axis!r}; it has {', '.join(names) or 'none'}"
         )
     return whole(f"the size of mesh axis {axis}", mesh[axis])
 
 
+def axis_names(mesh):
+    """The names of the axes of a mesh, if it is sizes by name.
+
+    mesh     as in `axis_size`
+    returns  list of str
+    raises   ValueError that says what was expected
+    source   chapter 1
+    """
+    if isinstance(mesh, Mapping) and all(isinstance(a, str) for a in mesh):
+        return list(mesh)
+    raise ValueError(f'mesh must be sizes by name, {{"X": 4}}; got {mesh!r}')
+
+
 def axes_used(layout):
-    """The mesh axes that a layout names, as a set: cutting or unreduced."""
+    """The mesh axes that a layout names, cutting or unreduced.
+
+    layout   a Layout, or the notation as text
+    returns  set of names
+    raises   ValueError as `parse`
+    source   chapter 1
+    """
     layout = parse(layout)
     return {axis for cut in layout.axes for axis in cut} | {*layout.unreduced}
 
@@ -230,12 +274,13 @@ def pieces(layout, shape, mesh):
     mesh     sizes of the mesh axes by name
     returns  list of pairs of ints
     raises   ValueError as `local_shape`
+    source   scaling-book part 3, "a unified notation for sharding"
     """
     layout = parse(layout)
-    if len(shape) != len(layout.dims):
+    if not isinstance(shape, (tuple, list)) or len(shape) != len(layout.dims):
         raise ValueError(
             f"shape must have {len(layout.dims)} entries for {layout}, "
-            f"got {tuple(shape)}"
+            f"got {shape!r}"
         )
     sizes = {axis: axis_size(mesh, axis) for axis in axes_used(layout)}
     found = []
@@ -291,4 +336,5 @@ def copies(layout, mesh):
     used = axes_used(layout)
     for axis in used:
         axis_size(mesh, axis)
-    return prod(axis_size(mesh, axis) for axis in mesh if axis not in used)
+    others = [axis for axis in axis_names(mesh) if axis not in used]
+    return prod(axis_size(mesh, axis) for axis in others)

@@ -62,7 +62,7 @@ def routes(p, m, v=1):
     v        chunks a stage; it holds the model parts stage, stage + p, ...
     returns  m ways; a way is its places (stage, chunk) in forward order
     raises   ValueError unless p, m and v are whole numbers of at least 1
-    source   Megatron-LM paper (2021), section 2.2
+    source   Megatron-LM paper (2021)
     """
     p, m, v = _sizes(p=p, m=m, v=v)
     return [tuple((s, c) for c in range(v) for s in range(p))] * m
@@ -227,7 +227,7 @@ def gpipe(p, m, forward=1, backward=1, hop=0):
     hop       time that an array takes to travel to the next stage
     returns   list of Event, on the ways `routes(p, m)`
     raises    ValueError unless p, m >= 1 are whole and times are above 0
-    source    GPipe paper, figure 2
+    source    GPipe paper
     """
     p, m = _sizes(p=p, m=m)
     order = [("forward", i, 0) for i in range(m)]
@@ -245,7 +245,7 @@ def one_f_one_b(p, m, forward=1, backward=1, hop=0):
     hop       time that an array takes to travel to the next stage
     returns   list of Event, on the ways `routes(p, m)`
     raises    ValueError unless p, m >= 1 are whole and times are above 0
-    source    PipeDream paper, section 3.2; Megatron-LM paper (2021), figure 4
+    source    PipeDream paper; Megatron-LM paper (2021)
     """
     p, m = _sizes(p=p, m=m)
     forwards = [("forward", i, 0) for i in range(m)]
@@ -271,7 +271,7 @@ def interleaved(p, m, v, forward=1, backward=1, hop=0):
     hop       time that an array takes to travel to the next stage
     returns   list of Event, on the ways `routes(p, m, v)`
     raises    ValueError unless p, m, v >= 1 are whole, p divides m, times > 0
-    source    Megatron-LM paper (2021), section 2.2; v = 1 is `one_f_one_b`
+    source    Megatron-LM paper (2021); v = 1 is `one_f_one_b`
     """
     p, m, v = _sizes(p=p, m=m, v=v)
     if m % p:

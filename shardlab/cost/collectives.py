@@ -234,22 +234,32 @@ def exchange_phases(V, X, wrap=True):
 def t_broadcast(
     V, X, link_bw, pieces=1, root=0, wrap=True, directions=2, hop_latency=0.0
 ):
-    """Seconds until all chips of an axis have what one of them had.
+    """Seconds until all chips have what one had, over one axis or several.
 
     V            bytes of the array
-    X            chips on the axis
+    X            chips on the axis, or up to three such numbers, first to last
     link_bw      bytes/s of one link in one direction
     pieces       of V that follow each other, or on a ring of half of it a way
-    root         the chip that has it; matters on a line only
+    root         the chip that has it, or its place on each axis; matters on
+                 lines only
     wrap, directions, hop_latency  as in `t_all_gather`
-    returns      seconds; V / W on a ring, V / link_bw on a line, as pieces grow
+    returns      seconds; V / W on a ring, V / link_bw on a line, as pieces
+                 grow, and that for each axis: the next one starts with all of V
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
-    X, pieces = axis_size(X, wrap, directions), how_many("pieces", pieces)
+    V, how = _exact("V", V), (directions, hop_latency)
+    axes = zip(_sizes(X), _each("root", root, X), _rings(wrap, X), strict=True)
+    clock = (V, link_bw, how_many("pieces", pieces))
+    return sum(_t_broadcast(*clock, *axis, *how) for axis in axes)
+
+
+def _t_broadcast(V, link_bw, pieces, X, root, ring, directions, hop_latency):
+    """Seconds of a broadcast along one axis."""
+    X = axis_size(X, ring, directions)
     root = _chip(root, X)
-    far = X - 1 if wrap else max(root, X - 1 - root)
-    piece = _exact("V", V) / (pieces * (directions if wrap else 1))
+    far = X - 1 if ring else max(root, X - 1 - root)
+    piece = V / (pieces * (directions if ring else 1))
     step = t_send(piece, link_bw, 1, hop_latency)
     return (pieces + far - 1) * step if far else 0.0
 
@@ -270,21 +280,27 @@ def t_reduce(
     return t_broadcast(V, X, link_bw, pieces, root, *how)
 
 
-def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, **way):
+def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, wrap=True, **ways):
     """Seconds to hand every shard `shift` chips on, the shortest way.
 
     V            bytes of the whole array; each chip sends V / X
-    X            chips on the axis
+    X            chips on the axis, or up to three such numbers, first to last
     link_bw      bytes/s of one link in one direction
-    shift        the shard of chip c goes to chip (c + shift) mod X
+    shift        the shard of chip c goes to chip (c + shift) mod X; one number
+                 for each axis, or one that is of all
     hop_latency  seconds that each hop takes besides
-    way          wrap, directions and ties, as in `gather_share`
+    wrap         True for a ring, False for a line; or one of them an axis
+    ways         directions and ties, as in `gather_share`
     returns      seconds; on a line the last chips send theirs all the way back
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
-    far, share = permute_way(X, shift, **way)
-    return far * t_send(_exact("V", V) * share, link_bw, 1, hop_latency)
+    seconds, shifts = 0.0, _each("shift", shift, X)
+    phases = exchange_phases(V, X, wrap)
+    for (V_axis, n, ring), ahead in zip(phases, shifts, strict=True):
+        far, share = permute_way(n, ahead, ring, **ways)
+        seconds += far * t_send(V_axis * share, link_bw, 1, hop_latency)
+    return seconds
 
 
 def permute_way(X, shift=1, wrap=True, directions=2, ties="split"):
@@ -406,13 +422,13 @@ def break_even_bytes(link_bw, hop_latency):
 # ---- exact bytes: what leaves a chip, and each step's busiest link -----------
 
 
-def sent(kind, V, X, wrap=True, directions=2):
+def sent(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     """Bytes that leave a chip's own array, whatever is passed on for others.
 
     kind        "all_gather", "reduce_scatter", "all_reduce", "all_to_all" or
                 "permute"
     V           bytes of the whole array; of a permute, of one chip's shard
-    X, wrap, directions  as in `carried`
+    X, wrap, directions, algorithm  as in `carried`
     returns     exact bytes of one chip: V (N - 1) / N^2 of an AllToAll on N
                 chips, V of a permute, all that is carried of the others
     raises      ValueError that names the argument and what was expected
@@ -420,14 +436,15 @@ def sent(kind, V, X, wrap=True, directions=2):
     """
     one_of("kind", kind, (*KINDS, "permute"))
     if kind not in ("all_to_all", "permute"):
-        return carried(kind, V, X, wrap, directions)
-    carried("all_gather", V, X, wrap, directions)  # refuses what is no network
+        return carried(kind, V, X, wrap, directions, algorithm)
+    # Refuses what is no network.
+    carried("all_gather", V, X, wrap, directions, algorithm)
     N = prod(_sizes(X))
     part = Fraction(N - 1, N**2) if kind == "all_to_all" else int(N > 1)
     return _plain(_exact("V", V) * part)
 
 
-def carried(kind, V, X, wrap=True, directions=2):
+def carried(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     """Bytes that leave a chip over all its links, passing on included.
 
     kind        "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
@@ -435,6 +452,7 @@ def carried(kind, V, X, wrap=True, directions=2):
     X           chips on the axis, or up to three such numbers, first to last
     wrap        True for a ring, False for a line; or one of them an axis
     directions  2: links carry data both ways; 1: rings used one way round
+    algorithm   "phases" or "balanced", as in `step_bytes`
     returns     exact bytes of one chip, the busiest where axes are lines; how
                 ties are broken does not matter
     raises      ValueError that names the argument and what was expected
@@ -442,12 +460,16 @@ def carried(kind, V, X, wrap=True, directions=2):
     """
     if one_of("kind", kind, KINDS) == "all_reduce":
         halves = ("reduce_scatter", "all_gather")
-        return sum(carried(k, V, X, wrap, directions) for k in halves)
+        how = V, X, wrap, directions, algorithm
+        return _plain(sum(Fraction(carried(half, *how)) for half in halves))
     phases = exchange_phases if kind == "all_to_all" else gather_phases
-    parts = [
-        v * _leaves(kind, n, r, directions) for v, n, r in phases(V, X, wrap)
-    ]
-    return _plain(sum(parts))
+    return _plain(
+        sum(
+            axis[0] * _leaves(kind, *axis[1:], directions)
+            for V_part, chips, rings in _parts(V, X, wrap, algorithm)
+            for axis in phases(V_part, chips, rings)
+        )
+    )
 
 
 def _leaves(kind, X, wrap, directions):
@@ -515,24 +537,30 @@ def _lasts(part, link_bw, hop_latency, overlap):
 
 def _in_phases(phases, chunks, V, X, algorithm, wrap=True, **ways):
     """For each phase, for each part of the array, the bytes of its steps."""
-    one_of("algorithm", algorithm, ("phases", "balanced"))
-    chips, rings = _sizes(X), _rings(wrap, X)
-    if max(chips) > LONGEST:
+    if max(_sizes(X)) > LONGEST:
         raise ValueError(
             f"X must be at most {LONGEST:,} chips where steps are listed, "
             f"got {X!r}"
         )
-    count = len(chips) if algorithm == "balanced" else 1
-    V, parts = _exact("V", V) / count, []
-    for k in range(count):
-        turned = (chips[k:] + chips[:k], rings[k:] + rings[:k])
-        parts.append(
-            [
-                [_plain(V_axis * c) for c in chunks(n, ring, **ways)]
-                for V_axis, n, ring in phases(V, *turned)
-            ]
-        )
+    parts = [
+        [
+            [_plain(V_axis * c) for c in chunks(n, ring, **ways)]
+            for V_axis, n, ring in phases(*part)
+        ]
+        for part in _parts(V, X, wrap, algorithm)
+    ]
     return [list(phase) for phase in zip(*parts, strict=True)]
+
+
+def _parts(V, X, wrap, algorithm):
+    """(bytes, chips, rings) of each part of the array, its first axis first."""
+    one_of("algorithm", algorithm, ("phases", "balanced"))
+    chips, rings = _sizes(X), _rings(wrap, X)
+    count = len(chips) if algorithm == "balanced" else 1
+    return [
+        (_exact("V", V) / count, chips[k:] + chips[:k], rings[k:] + rings[:k])
+        for k in range(count)
+    ]
 
 
 def _gathered(X, wrap, directions=2, ties="split"):
@@ -593,14 +621,19 @@ def _sizes(X):
     return tuple(how_many("X", n) for n in X)
 
 
+def _each(name, value, X):
+    """One value for each axis: those given, or the one that stands for all."""
+    axes = len(_sizes(X))
+    values = value if isinstance(value, (tuple, list)) else (value,) * axes
+    if len(values) != axes:
+        raise ValueError(
+            f"{name} must be one value or one for each of {axes} axes, "
+            f"got {len(values)}: {value!r}"
+        )
+    return tuple(values)
+
+
 def _rings(wrap, X):
     """For each axis whether it is a ring."""
-    axes = len(_sizes(X))
-    if not isinstance(wrap, (tuple, list)):
-        wrap = (wrap,) * axes
-    if len(wrap) != axes:
-        raise ValueError(
-            f"wrap must be one value or one for each of {axes} axes, "
-            f"got {len(wrap)}: {wrap!r}"
-        )
-    return tuple(one_of("wrap", ring, _EITHER) for ring in wrap)
+    rings = _each("wrap", wrap, X)
+    return tuple(one_of("wrap", ring, _EITHER) for ring in rings)

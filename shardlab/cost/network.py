@@ -81,7 +81,8 @@ def t_exchange(V, X, chip, n_axes=1, wrap=True, inside=None):
     n_axes   axes of the network under it, equally long
     wrap     True: rings; False: lines, with half the bandwidth
     inside   chips of the mesh axis in one node or pod; None: all of them
-    returns  seconds; V / (4 W) on one ring of an even number of chips
+    returns  seconds; V / (4 W) on one ring of an even number X of chips, and
+             1 - 1 / X^2 of that if X is odd
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, AllToAll; part 12 for the switch
     """
@@ -112,7 +113,14 @@ def _exchanged(V, n, way, n_axes, chip):
     if not chip.axes:
         return V * (n - 1) / n**2 / way.W
     # The longest axis binds: all chips send across its middle.
-    return V / 4 * n ** (1 / n_axes) / n / (way.W / n_axes)
+    side, W = n ** (1 / n_axes), way.W / n_axes
+    return V / 4 * side / n / W * (1 - _middle(n, n_axes))
+
+
+def _middle(n, n_axes):
+    """What an AllToAll saves on axes of odd length, whose middle is a chip."""
+    side = round(n ** (1 / n_axes))
+    return 1 / side**2 if side % 2 and side**n_axes == n else 0
 
 
 # ---- which way an axis lies --------------------------------------------------

@@ -20,9 +20,9 @@ from shardlab.cost.sizes import amount, how_many, sizes
 from shardlab.cost.volumes import (
     NOTHING,
     Step,
-    activation_bytes,
     context_volume,
     dp_volume,
+    expert_volume,
     layer_flops,
     layer_volume,
     pipeline_volume,
@@ -132,6 +132,30 @@ def t_cross_pod(B, D, F, N, pods, chip, gated=False, exact=False, **how):
     return t_pods(B, D, F, N, pods, chip, gated, exact, **how).backward
 
 
+def t_layer_in_pods(strategy, B, D, F, pods, chip, X=1, Y=1, **how):
+    """One layer under a strategy inside each pod, when pods are data-parallel.
+
+    strategy, D, F, chip, X, Y  as in `t_layer`
+    B        tokens of the step in all pods; each has B / pods
+    pods     pods of X Y chips; between them gradients are AllReduced
+    how      M_X, M_Y and all others of `t_layer`; overlap is also of traffic
+             between pods beside that inside, on a network of its own
+    returns  Step of Times: forward, backward, update
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 5, scaling across pods
+    """
+    names = ("gated", "exact", "itemsize", "precision")
+    across = {name: how[name] for name in names if name in how}
+    N = how_many("X", X) * how_many("Y", Y)
+    within_reach(chip, X=X, Y=Y)
+    outer = t_pods(B, D, F, N, pods, chip, **across)
+    inner = t_layer(strategy, B / pods, D, F, chip, X, Y, **how)
+    both = max if how.get("overlap", True) else sum
+    pairs = zip(inner, outer, strict=True)
+    t_comm = [both([part.comm for part in pair]) for pair in pairs]
+    return in_times([part.math for part in inner], t_comm)
+
+
 def t_pipeline(B, D, F, p, chip, layers=1, v=1, gated=False, **how):
     """One stage of a pipeline at work on a step, without its bubble.
 
@@ -194,7 +218,7 @@ def attention_flops(B, h):
     returns  Step, in FLOPs: two products forward, four backward and one that
              is made again because its result was not kept
     raises   ValueError that names the argument and what was expected
-    source   FlashAttention-2 paper, section 4
+    source   FlashAttention-2 paper
     """
     B, h = sizes(B=B, h=h)
     product = 2 * B**2 * h
@@ -215,7 +239,7 @@ def t_context(B, h, X, chip, kv=None, scheme="ring", **how):
               each way; exact of "gather": its factor (X - 1) / X
     returns   Step of Times; a ring takes X - 1 hops each way through the layer
     raises    ValueError that names the argument and what was expected
-    source    Ring Attention paper, section 3; DeepSpeed-Ulysses paper
+    source    Ring Attention paper; DeepSpeed-Ulysses paper
     """
     X, C = how_many("X", X), how.pop("precision", "bf16")
     itemsize = how.pop("itemsize", 2)
@@ -263,16 +287,22 @@ def t_expert(B, D, F, X, chip, k=1, n_axes=1, gated=False, **how):
     k         experts that each token visits
     n_axes    axes of the network under the expert axis, equally long
     gated     True: three weight matrices an expert; False: two
-    how       itemsize, precision; wrap and inside, as in `t_exchange`
-    returns   Step of Times; two AllToAlls forward, and two backward
+    how       capacity and E, as in `expert_volume`; itemsize, precision; wrap
+              and inside, as in `t_exchange`
+    returns   Step of Times; two AllToAlls forward, and two backward; experts
+              work on all slots, also on those that nobody takes
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, AllToAll
     """
-    k, C = how_many("k", k), how.pop("precision", "bf16")
-    tokens = k * activation_bytes(B, D, how.pop("itemsize", 2))
-    there = back = exchanged_in(tokens, X, chip, n_axes, **how)
-    flops = layer_flops(k * B, D, F, gated)
-    return in_times(t_math(flops, X, chip, C), [there + back] * 2 + [0])
+    C, names = how.pop("precision", "bf16"), ("itemsize", "capacity", "E")
+    moved = {name: how.pop(name) for name in names if name in how}
+    forward, backward, _ = expert_volume(B, D, k, **moved)
+    # Of two AllToAlls the volume is half of what both exchange.
+    exchanged = exchanged_in(2 * forward, X, chip, n_axes, **how)
+    t_router = _t_gather(backward - forward, X, chip, n_axes, **how)
+    flops = layer_flops(k * B * moved.get("capacity", 1), D, F, gated)
+    t_comm = [2 * exchanged, 2 * exchanged + t_router, 0]
+    return in_times(t_math(flops, X, chip, C), t_comm)
 
 
 # ---- bubbles of a pipeline ---------------------------------------------------
@@ -297,7 +327,7 @@ def bubble(p, m, v=1):
     returns  (p - 1) / (v m)
     raises   ValueError that names the argument and what was expected; with
              v > 1, if p does not divide m
-    source   scaling-book part 5, pipelining; Megatron-LM 2021 paper, section 2
+    source   scaling-book part 5, pipelining; Megatron-LM 2021 paper
     """
     p, m, v = how_many("p", p), how_many("m", m), how_many("v", v)
     if v > 1 and m % p:
@@ -317,7 +347,7 @@ def zero_bubble(p, m, forward=1, backward=2, weight=1):
               longer than forward, nor than the rest of backward
     returns   (p - 1) (forward + backward - 2 weight) over useful time
     raises    ValueError that names the argument and what was expected
-    source    Zero Bubble paper, table 1
+    source    Zero Bubble paper, section 2.1
     """
     p, m = _stages(p, m, least=1)
     forward, backward = sizes(forward=forward, backward=backward)
@@ -438,7 +468,7 @@ def mfu(flops, seconds, N, chip, precision="bf16"):
     precision  "bf16", "int8", "fp8" or "fp4"
     returns    a number, 1 at the peak
     raises     ValueError that names the argument and what was expected
-    source     PaLM paper, appendix B
+    source     PaLM paper
     """
     flops, seconds = sizes(flops=flops, seconds=seconds)
     return flops / (seconds * how_many("N", N) * flops_at(chip, precision))

@@ -8,7 +8,7 @@ traffic. `overlap` is about the two axes of FSDP + TP: True, their traffic runs
 side by side and the longer counts; False, it is added.
 """
 
-from math import inf, sqrt
+from math import gcd, inf, sqrt
 
 from shardlab.arguments import one_of
 from shardlab.cost.network import bandwidth, of_each, within_reach
@@ -135,24 +135,46 @@ def best_split(B, F, N, chip, M_X=2, M_Y=1, **how):
     """The split X Y = N, Y a power of two, that moves its bytes fastest.
 
     B, F      tokens of the step and hidden size, in elements
-    N         chips, all of one node or pod
+    N         chips, all of one node or pod unless `inside` says how many are
     chip      Chip
     M_X, M_Y  axes of the network under X and under Y; all of them are under X
               where Y is 1, and under Y where X is 1
-    how       gated, overlap, exact, wrap, regather and kept, as in `t_layer`
+    how       gated, overlap, exact, wrap, regather and kept, as in `t_layer`;
+              inside, chips of one node or pod: they are dealt to Y first
     returns   (X, Y); of equally fast ones the one with the largest X
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    within_reach(chip, N=how_many("N", N))
+    near = _near(how_many("N", N), how.pop("inside", None), chip)
     bandwidth(chip, sum(sizes(M_X=M_X, M_Y=M_Y)), name="M_X + M_Y")
 
     def t_comm(split):
         X, Y = split
         axes = (M_X + M_Y if Y == 1 else M_X, M_X + M_Y if X == 1 else M_Y)
-        return t_layer("fsdp_tp", B, 1, F, chip, X, Y, *axes, **how)[0].comm
+        on = how | {"inside": _dealt(X, Y, near)}
+        return t_layer("fsdp_tp", B, 1, F, chip, X, Y, *axes, **on)[0].comm
 
     return min(splits(N), key=t_comm)
+
+
+def _dealt(X, Y, inside):
+    """How many chips of X and of Y are in one node or pod, Y dealt first."""
+    if inside is None:
+        return None
+    near_Y = gcd(Y, inside)
+    return gcd(X, inside // near_Y), near_Y
+
+
+def _near(N, inside, chip):
+    """`inside` of N chips, if they fill whole nodes or pods; None: all of them.
+
+    raises   ValueError that names the argument and what was expected
+    """
+    near = N if inside is None else min(N, how_many("inside", inside))
+    if N % near:
+        raise ValueError(f"N must be a multiple of inside = {inside}, got {N}")
+    within_reach(chip, **{"N" if inside is None else "inside": near})
+    return inside if inside is None else near
 
 
 def pod_tokens(chip, precision="bf16", itemsize=2):
@@ -201,7 +223,7 @@ def ring_attention_tokens(chip, heads_per_kv=1, directions=1, **how):
     how           precision and itemsize, as in `tokens_per_chip`
     returns       tokens per chip, in the forward pass and without causal mask
     raises        ValueError that names the argument and what was expected
-    source        Ring Attention paper, section 3
+    source        Ring Attention paper
     """
     at_least_one("heads_per_kv", heads_per_kv)
     if one_of("directions", directions, (1, 2)) > ring_directions(chip):

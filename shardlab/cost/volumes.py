@@ -123,7 +123,7 @@ def zero_volume(stage, D, F, gated=False, itemsize=2, kept=False):
     kept      stage 3: True keeps what forward gathered; False gathers again
     returns   Step, in bytes
     raises    ValueError that names the argument and what was expected
-    source    ZeRO paper, section 7; scaling-book part 5, FSDP
+    source    ZeRO paper; scaling-book part 5, FSDP
     """
     weights = gradients = weight_bytes(D, F, gated, itemsize)
     again = 0 if one_of("kept", kept, _EITHER) else weights
@@ -218,7 +218,37 @@ def pipeline_volume(B, D, itemsize=2):
     return Step(forward=Out, backward=Out)
 
 
-def context_volume(B, h, kv=None, scheme="ring", itemsize=2):
+def sequence_volume(B, D, itemsize=2, regather=False, gains=1):
+    """Sequence parallelism: TP, and norms between whose tokens are cut.
+
+    B, D      tokens and model size, in elements
+    itemsize  bytes per element; 2 is bf16
+    regather  as in `tp_volume`
+    gains     norms of the layer, each with a learned gain[D] that all chips
+              hold and every chip has used on its own tokens alone
+    returns   Step, in bytes; what `tp_volume` gives, and 4D for each gain
+    raises    ValueError that names the argument and what was expected
+    source    Korthikanti et al., Reducing Activation Recomputation
+    """
+    moved = tp_volume(B, D, itemsize, regather)
+    norms = how_many("gains", gains, least=0) * replicated_volume(D, itemsize)
+    return moved._replace(backward=moved.backward + norms)
+
+
+def replicated_volume(elements, itemsize=2):
+    """Bytes that chips move for a weight that all hold, as in data parallelism.
+
+    elements  of the weight, such as D of a norm's gain or D E of a router
+    itemsize  bytes per element; 2 is bf16
+    returns   bytes, all in backward: an AllReduce of the weight's gradient
+    raises    ValueError that names the argument and what was expected
+    source    scaling-book part 5, data parallelism
+    """
+    elements, itemsize = sizes(elements=elements, itemsize=itemsize)
+    return 2 * itemsize * elements
+
+
+def context_volume(B, h, kv=None, scheme="ring", itemsize=2, X=None):
     """Context parallelism: what attention moves when tokens are cut.
 
     B         tokens of the sequences that are cut
@@ -228,30 +258,50 @@ def context_volume(B, h, kv=None, scheme="ring", itemsize=2):
               again, and their gradients back; "ulysses": AllToAlls of queries,
               keys, values and results, from tokens to heads and back
     itemsize  bytes per element; 2 is bf16
+    X         chips of the axis: a ring hands each block on X - 1 times, which
+              is (X - 1) / X of the whole; None: the limit of many chips. What
+              a gather or an exchange is charged does not depend on it
     returns   Step, in bytes
     raises    ValueError that names the argument and what was expected
-    source    Ring Attention paper; DeepSpeed-Ulysses paper, section 3
+    source    Ring Attention paper; DeepSpeed-Ulysses paper
     """
     B, h, kv = sizes(B=B, h=h, kv=h if kv is None else kv)
     pair = 2 * activation_bytes(B, kv, itemsize)
+    if X is not None and at_least_one("X", X) and scheme == "ring":
+        pair = pair * (X - 1) / X
     if one_of("scheme", scheme, CONTEXTS) != "ulysses":
         return Step(forward=pair, backward=2 * pair)
     exchanged = (2 * activation_bytes(B, h, itemsize) + pair) / 4
     return Step(forward=exchanged, backward=exchanged)
 
 
-def expert_volume(B, D, k=1, itemsize=2):
+def expert_volume(B, D, k=1, itemsize=2, capacity=1, E=None):
     """Expert parallelism: tokens go to their experts and back, two AllToAlls.
 
     B, D      tokens and model size, in elements
     k         experts that each token visits; all experts equally busy
     itemsize  bytes per element; 2 is bf16
+    capacity  slots that experts keep for tokens, over visits of tokens; all
+              slots travel, also those that nobody takes
+    E         experts of a router W_router[D, E] that all chips hold, and whose
+              gradient is AllReduced; None: the router is left out
     returns   Step, in bytes
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, AllToAll; Switch Transformer paper
     """
-    there = back = how_many("k", k) * activation_bytes(B, D, itemsize) / 4
-    return Step(forward=there + back, backward=there + back)
+    k, [capacity] = how_many("k", k), sizes(capacity=capacity)
+    there = back = k * capacity * activation_bytes(B, D, itemsize) / 4
+    router = _router(D, E, k, itemsize)
+    return Step(forward=there + back, backward=there + back + router)
+
+
+def _router(D, E, k, itemsize):
+    """Bytes of the AllReduce of a router's gradient; 0 without a router."""
+    if E is None:
+        return 0
+    if how_many("E", E) < k:
+        raise ValueError(f"k must be at most E = {E}, got {k}")
+    return replicated_volume(D * E, itemsize)
 
 
 def tp_elements(b, s, h, t, recompute=False):
@@ -262,7 +312,7 @@ def tp_elements(b, s, h, t, recompute=False):
     recompute  True: backward runs the forward pass again
     returns    elements; four AllReduces of b s h on a ring, or six
     raises     ValueError that names the argument and what was expected
-    source     Megatron-LM paper, section 3; CS336 (2025), lecture 7
+    source     Megatron-LM paper; CS336 (2025), lecture 7
     """
     b, s, h = sizes(b=b, s=s, h=h)
     reduces = 6 if one_of("recompute", recompute, _EITHER) else 4

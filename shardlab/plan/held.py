@@ -210,7 +210,7 @@ def attention_kept(model, attended, recompute="selective"):
     attended   tokens that each token attends to
     recompute  "none" keeps the scores; "selective" makes them again
     returns    list of Kept; bf16, but for masks and sums of the softmax
-    source     Korthikanti et al. (2022), section 4; FlashAttention-2 paper
+    source     Korthikanti et al. (2022); FlashAttention-2 paper
     """
     m, query = model, BF16 * model.heads * model.head_size
     terms = [Kept("norm 1 input", BF16 * m.D, "SP")]
@@ -239,7 +239,7 @@ def mlp_kept(model):
     model    Model
     returns  list of Kept; of each expert that a token visits as of an MLP, and
              besides what goes to it and comes back
-    source   Korthikanti et al. (2022), section 4; SwiGLU paper
+    source   Korthikanti et al. (2022); SwiGLU paper
     """
     m, hidden = model, BF16 * (3 if model.gated else 2)
     sparse = (m.L - m.dense_layers) / m.L if m.experts else 0
@@ -267,7 +267,7 @@ def layer_kept(model, attended, tp=1, sp=False, recompute="selective"):
     recompute  "none"; "selective", all scores; "full", all but the input
     returns    bytes
     raises     ValueError that names the argument and what was expected
-    source     Korthikanti et al. (2022), sections 4 and 5
+    source     Korthikanti et al. (2022)
     """
     a_model(model), real("attended", whole("attended", attended))
     real("tp", whole("tp", tp))
@@ -292,7 +292,7 @@ def head_kept(model, tp=1, sp=False):
     model    Model
     tp, sp   as in Layout
     returns  bytes: the inputs of norm and head, and logits in 4 bytes each
-    source   Korthikanti et al. (2022), section 4.3
+    source   Korthikanti et al. (2022)
     """
     inputs = 2 * BF16 * model.D / (tp if sp else 1)
     return inputs + 4 * model.vocab / tp
@@ -373,7 +373,7 @@ def activations(job, layout, known=None):
     layout   Layout
     known    Account of this layout; None: it is made
     returns  (bytes of layers, bytes of the head) of the stage that has more
-    source   Korthikanti et al. (2022), sections 4 and 5
+    source   Korthikanti et al. (2022)
     """
     if job.model.simplified:
         kept = _checkpoints(job.model, job.batch)
@@ -397,7 +397,7 @@ def activation_bytes(job, layout, known=None):
     layout   Layout
     known    Account of this layout; None: it is made
     returns  bytes
-    source   Korthikanti et al. (2022), sections 4 and 5
+    source   Korthikanti et al. (2022)
     """
     return sum(activations(job, layout, known))
 

@@ -341,7 +341,7 @@ def forward_flops(model, sequence):
     sequence  tokens that each token attends to; causal masks save nothing
     returns   dict of ints: matmuls and scores of all layers, head
     raises    ValueError that names the argument and what was expected
-    source    scaling-book part 4; PaLM paper, appendix B
+    source    scaling-book part 4; PaLM paper
     """
     m, s = a_model(model), whole("sequence", sequence)
     if m.simplified:

@@ -222,7 +222,7 @@ def _on_torus(net, extents, strides):
     share = (1 - 1 / X) / sum(bw)
     gather = [share if b else 0.0 for b in bw]
     pairs = list(zip(extents, bw, strict=True))
-    exchange = [e / (4 * X * b) if b else 0.0 for e, b in pairs]
+    exchange = [e * e // 4 / (e * X * b) if b else 0.0 for e, b in pairs]
     nearest = send.index(min(s for s in send if s))
     return gather, exchange, [s * (d == nearest) for d, s in enumerate(send)]
 

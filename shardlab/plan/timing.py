@@ -82,7 +82,7 @@ def stage_flops(job, layout):
     layout   Layout
     returns  Flops; the last stage makes the logits, in the place of a layer
              where `model.ends` says so
-    source   scaling-book part 4; Korthikanti et al. (2022), section 5
+    source   scaling-book part 4; Korthikanti et al. (2022)
     """
     once = _forward(job.model, job.attended)
     layer, scores, head = once
@@ -124,7 +124,7 @@ def data_volume(zero, weights):
     weights  bytes of these weights, and of their gradients
     returns  (forward, backward) of each microbatch, (last, update) of a step;
              an AllReduce counts twice its array
-    source   ZeRO paper, section 7; ZeRO-2 scatters every microbatch's
+    source   ZeRO paper; ZeRO-2 scatters every microbatch's
              gradients, for it keeps no whole ones
     """
     return {
@@ -271,7 +271,7 @@ def weight_volumes(job, layout):
     job      Job
     layout   Layout
     returns  list of Volume: dense weights, experts, and between pods
-    source   ZeRO paper, section 7; scaling-book part 5, scaling across pods
+    source   ZeRO paper; scaling-book part 5, scaling across pods
     """
     dense, routed = _stage_bytes(job, layout)
     name, rows, layers = ZERO[layout.zero], [], _layers(job, layout)
@@ -375,7 +375,7 @@ def exchanged(model, tp, cp):
     tp, cp   chips of these mesh axes
     returns  elements on one TP rank: queries, keys, values and results; key
              heads fewer than chips are sent to as many as share them
-    source   DeepSpeed-Ulysses paper, section 3
+    source   DeepSpeed-Ulysses paper
     """
     m, each = model, model.head_size
     if m.latent:

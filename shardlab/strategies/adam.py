@@ -8,7 +8,7 @@ def start(W):
 
     W        weights, of any shape and layout
     returns  master copy, first and second moment: float32, 12 bytes a weight
-    source   ZeRO paper, section 3.1; chapter 5
+    source   ZeRO paper; chapter 5
     """
     master = W.astype(jnp.float32)
     return master, jnp.zeros_like(master), jnp.zeros_like(master)
@@ -21,7 +21,7 @@ def update(dW, state, rate=1e-3):
     state    master copy, first and second moment, laid out as dW
     rate     learning rate
     returns  W in the precision of dW, and the new state
-    source   ZeRO paper, section 3.1; chapter 5
+    source   ZeRO paper; chapter 5
     """
     master, m, v = state
     m = 0.9 * m + 0.1 * dW.astype(jnp.float32)

@@ -18,7 +18,7 @@ def scores(Q, K, ahead):
     Q, K     Q[T, G, R, d], K[S, G, d]
     ahead    tokens from the first query to the first key; may be negative
     returns  scores[G, R, T, S] in float32
-    source   Attention Is All You Need, section 3.2; chapter 13
+    source   Attention Is All You Need; chapter 13
     """
     T, S, d = Q.shape[0], K.shape[0], Q.shape[-1]
     QK = jnp.einsum("tgrd,sgd->grts", Q, K, preferred_element_type="float32")
@@ -34,7 +34,7 @@ def attend(Q, K, V, ahead=0):
     ahead    as in `scores`
     returns  Out[T, G, R, d] and the log of each sum of exp, lse[G, R, T], both
              in float32
-    source   FlashAttention paper, section 3.1; chapter 13
+    source   FlashAttention paper; chapter 13
     """
     S = scores(Q, K, ahead)
     lse = logsumexp(S, axis=-1)
@@ -49,7 +49,7 @@ def derivatives(dOut, Q, K, V, Out, lse, ahead=0):
     Q, K, V  as in `attend`, and Out and lse over all keys, not these alone
     ahead    as in `scores`
     returns  dQ[T, G, R, d], dK[S, G, d], dV[S, G, d] in float32
-    source   FlashAttention paper, appendix B; chapter 13
+    source   FlashAttention paper; chapter 13
     """
     Q, K, V, dOut = (x.astype("float32") for x in (Q, K, V, dOut))
     weights = jnp.exp(scores(Q, K, ahead) - lse[..., None])
@@ -67,7 +67,7 @@ def forward(Q, K, V):
 
     Q, K, V  Q[T, G, R, d], K[T, G, d], V[T, G, d]
     returns  Out[T, G, R, d], and Q, K, V, Out, lse for the way back
-    source   Attention Is All You Need, section 3.2
+    source   Attention Is All You Need
     """
     Out, lse = attend(Q, K, V)
     return Out.astype(Q.dtype), (Q, K, V, Out, lse)
@@ -76,9 +76,10 @@ def forward(Q, K, V):
 def backward(dOut, Q, K, V, Out, lse):
     """The gradients on one chip: no communication.
 
-    dOut     dOut[T, G, R, d]; the rest as forward returned it
+    dOut     dOut[T, G, R, d]
+    Q, K, V, Out, lse  as forward returned them
     returns  dQ[T, G, R, d], dK[T, G, d], dV[T, G, d]
-    source   FlashAttention paper, appendix B
+    source   FlashAttention paper
     """
     grads = derivatives(dOut, Q, K, V, Out, lse)
     return tuple(g.astype(Q.dtype) for g in grads)

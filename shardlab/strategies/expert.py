@@ -26,7 +26,7 @@ def route(In, W_router, C, k):
     W_router  W_router[D, E]
     C, k     slots of an expert for this group; experts that a token chooses
     returns  places[B, E, C], 1 where a token goes, and weights[B, E, C]
-    source   GShard paper, algorithm 1; Switch Transformer paper, section 2.2
+    source   GShard paper; Switch Transformer paper
     """
     chances = jax.nn.softmax((In @ W_router).astype("float32"))  # [B, E]
     chances, experts = top_k(chances, k)  # [B, k], best first
@@ -45,7 +45,7 @@ def forward(In, W_router, W_in, W_out, C=1, k=1):
     W_router  W_router[D, E]; W_in[E_Z, D, F] and W_out[E_Z, F, D]
     C, k     as in `route`
     returns  Out[B_Z, D], zero where dropped, and what `backward` needs
-    source   GShard paper, section 3.2
+    source   GShard paper
     """
 
     def layer(In, W_router, W_in, W_out):
@@ -66,6 +66,6 @@ def backward(dOut, back):
     dOut     dOut[B_Z, D]
     back     as forward returned it; sums dW_router over the chips as well
     returns  dIn[B_Z, D], dW_router[D, E], dW_in[E_Z, D, F], dW_out[E_Z, F, D]
-    source   GShard paper, section 3.2
+    source   GShard paper
     """
     return back(dOut)

@@ -13,7 +13,7 @@ def forward(Q, K, V):
 
     Q, K, V  Q[T_Z, G, R, d], K[T_Z, G, d], V[T_Z, G, d]
     returns  Out[T_Z, G, R, d], and Q, K, V, Out, lse
-    source   Llama 3 paper, section 3.3.2
+    source   Llama 3 paper
     """
     every_K = all_gather(K, "Z", axis=0, tiled=True)  # K[T, G, d]
     every_V = all_gather(V, "Z", axis=0, tiled=True)  # V[T, G, d]
@@ -25,9 +25,10 @@ def forward(Q, K, V):
 def backward(dOut, Q, K, V, Out, lse):
     """The gradients: K and V are gathered again, dK and dV scattered.
 
-    dOut     dOut[T_Z, G, R, d]; the rest as forward returned it
+    dOut     dOut[T_Z, G, R, d]
+    Q, K, V, Out, lse  as forward returned them
     returns  dQ[T_Z, G, R, d], dK[T_Z, G, d], dV[T_Z, G, d]
-    source   Llama 3 paper, section 3.3.2
+    source   Llama 3 paper
     """
     K = all_gather(K, "Z", axis=0, tiled=True)  # K[T, G, d]
     V = all_gather(V, "Z", axis=0, tiled=True)  # V[T, G, d]

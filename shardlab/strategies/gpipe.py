@@ -19,7 +19,7 @@ def busy(tick, m):
     tick     from 0 to m + p - 2
     m        microbatches
     returns  list of stages
-    source   GPipe paper, section 2.3
+    source   GPipe paper
     """
     p = axis_size("Z")
     return [stage for stage in range(p) if 0 <= tick - stage < m]
@@ -32,7 +32,7 @@ def send(x, stages, step):
     stages   who sends
     step     1 to the next stage, -1 to the one before
     returns  x[B/m, D] from the neighbour; zero where nothing came
-    source   GPipe paper, section 2.3
+    source   GPipe paper
     """
     p = axis_size("Z")
     pairs = [(s, s + step) for s in stages if 0 <= s + step < p]
@@ -47,7 +47,7 @@ def forward(In, W_in, W_out):
     W_out    W_out[1_Z, F, D]
     returns  Out[1_Z, m, B/m, D], zero but on the last stage, and what backward
              needs: the inputs and products of each tick
-    source   GPipe paper, section 2.3
+    source   GPipe paper
     """
     In, m = In[0], In.shape[1]  # In[m, B/m, D]
     first, last = axis_index("Z") == 0, axis_index("Z") == axis_size("Z") - 1
@@ -67,7 +67,7 @@ def backward(dOut, *saved):
     dOut     dOut[1_Z, m, B/m, D], read on the last stage
     saved    as forward returned it
     returns  dIn[1_Z, m, B/m, D], zero but on stage 0; dW_in, dW_out
-    source   GPipe paper, section 2.3
+    source   GPipe paper
     """
     dOut, m = dOut[0], dOut.shape[1]  # dOut[m, B/m, D]
     first, last = axis_index("Z") == 0, axis_index("Z") == axis_size("Z") - 1

@@ -22,7 +22,7 @@ def forward(In, W_in, W_out):
     W_in     W_in[D, F_Y], cut by columns
     W_out    W_out[F_Y, D], cut by rows
     returns  Out[B, D], and In, Tmp[B, F_Y], W_in, W_out
-    source   Megatron-LM paper, section 3
+    source   Megatron-LM paper
     """
     Tmp = In @ W_in  # Tmp[B, F_Y]
     Out = Tmp @ W_out  # Out[B, D] {U_Y}
@@ -36,7 +36,7 @@ def backward(dOut, In, Tmp, W_in, W_out):
     dOut     dOut[B, D]
     In       In[B, D]; Tmp[B, F_Y], W_in[D, F_Y] and W_out[F_Y, D]
     returns  dIn[B, D], dW_in[D, F_Y], dW_out[F_Y, D]
-    source   Megatron-LM paper, section 3
+    source   Megatron-LM paper
     """
     dW_out = Tmp.T @ dOut  # dW_out[F_Y, D]
     dTmp = dOut @ W_out.T  # dTmp[B, F_Y]

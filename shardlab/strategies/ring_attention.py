@@ -13,7 +13,7 @@ def onward(*blocks):
 
     blocks   arrays of any shape
     returns  list of as many arrays
-    source   Ring Attention paper, section 3
+    source   Ring Attention paper
     """
     N = lax.axis_size("Z")
     to_next = [(i, (i + 1) % N) for i in range(N)]
@@ -26,7 +26,7 @@ def distance(turn, tokens):
     turn     hops that the keys have made
     tokens   tokens of each chip
     returns  a whole number; negative if the keys are of the past
-    source   Ring Attention paper, section 3
+    source   Ring Attention paper
     """
     here, N = lax.axis_index("Z"), lax.axis_size("Z")
     return ((here - turn) % N - here) * tokens
@@ -38,7 +38,7 @@ def merge(Out, lse, other, other_lse):
     Out, lse          Out[T, G, R, d] and lse[G, R, T] over some keys
     other, other_lse  the same over other keys
     returns           Out and lse over all of them
-    source            FlashAttention paper, section 3.1
+    source            FlashAttention paper
     """
     both = jnp.logaddexp(lse, other_lse)
     share = jnp.exp(jnp.stack([lse, other_lse]) - both)  # [2, G, R, T]
@@ -51,7 +51,7 @@ def forward(Q, K, V):
 
     Q, K, V  Q[T_Z, G, R, d], K[T_Z, G, d], V[T_Z, G, d]
     returns  Out[T_Z, G, R, d], and Q, K, V, Out, lse
-    source   Ring Attention paper, algorithm 1
+    source   Ring Attention paper
     """
 
     def hop(carry, turn):
@@ -69,9 +69,10 @@ def forward(Q, K, V):
 def backward(dOut, Q, K, V, Out, lse):
     """The gradients: K and V travel again, and dK and dV travel home.
 
-    dOut     dOut[T_Z, G, R, d]; the rest as forward returned it
+    dOut     dOut[T_Z, G, R, d]
+    Q, K, V, Out, lse  as forward returned them
     returns  dQ[T_Z, G, R, d], dK[T_Z, G, d], dV[T_Z, G, d]
-    source   Ring Attention paper, section 3
+    source   Ring Attention paper
     """
     dQ, k, v = derivatives(dOut, Q, K, V, Out, lse)
 

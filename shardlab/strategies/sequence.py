@@ -23,7 +23,7 @@ def norm(In, gain):
     In       In[B, D] or any of its rows
     gain     gain[D]
     returns  the same shape as In
-    source   RMSNorm paper, section 3
+    source   RMSNorm paper
     """
     square = jnp.mean(In.astype("float32") ** 2, axis=1, keepdims=True)
     return (In * jax.lax.rsqrt(square + 1e-6)).astype(In.dtype) * gain
@@ -36,7 +36,7 @@ def forward(In, gain, W_in, W_out, keep_In=True):
     gain     gain[D]; W_in[D, F_Y] and W_out[F_Y, D]
     keep_In  keep the gathered input for backward; False keeps this chip's rows
     returns  Out[B_Y, D], and In, Normed, Tmp[B, F_Y], gain, W_in, W_out
-    source   Korthikanti et al., Reducing Activation Recomputation, section 4.2
+    source   Korthikanti et al., Reducing Activation Recomputation
     """
     piece = norm(In, gain)  # Normed[B_Y, D]
     Normed = all_gather(piece, "Y", axis=0, tiled=True)  # Normed[B, D]
@@ -50,9 +50,10 @@ def forward(In, gain, W_in, W_out, keep_In=True):
 def backward(dOut, In, Normed, Tmp, gain, W_in, W_out):
     """The gradients: the duals, and one small AllReduce for the gain.
 
-    dOut     dOut[B_Y, D]; the rest as forward returned it
+    dOut     dOut[B_Y, D]
+    In, Normed, Tmp, gain, W_in, W_out  as forward returned them
     returns  dIn[B_Y, D], dgain[D], dW_in[D, F_Y], dW_out[F_Y, D]
-    source   Korthikanti et al., Reducing Activation Recomputation, section 4.2
+    source   Korthikanti et al., Reducing Activation Recomputation
     """
     every = all_gather(dOut, "Y", axis=0, tiled=True)  # dOut[B, D]
     dW_out = Tmp.T @ every  # dW_out[F_Y, D]

@@ -13,7 +13,7 @@ def to_heads(x):
 
     x        x[T_Z, G, ...]
     returns  x[T, G_Z, ...]
-    source   DeepSpeed-Ulysses paper, section 3
+    source   DeepSpeed-Ulysses paper
     """
     return all_to_all(x, "Z", split_axis=1, concat_axis=0, tiled=True)
 
@@ -23,7 +23,7 @@ def to_tokens(x):
 
     x        x[T, G_Z, ...]
     returns  x[T_Z, G, ...]
-    source   DeepSpeed-Ulysses paper, section 3
+    source   DeepSpeed-Ulysses paper
     """
     return all_to_all(x, "Z", split_axis=0, concat_axis=1, tiled=True)
 
@@ -33,7 +33,7 @@ def forward(Q, K, V):
 
     Q, K, V  Q[T_Z, G, R, d], K[T_Z, G, d], V[T_Z, G, d]
     returns  Out[T_Z, G, R, d], and Q, K, V, Out, lse of whole heads
-    source   DeepSpeed-Ulysses paper, section 3
+    source   DeepSpeed-Ulysses paper
     """
     Q, K, V = to_heads(Q), to_heads(K), to_heads(V)  # Q[T, G_Z, R, d]
     Out, lse = attend(Q, K, V)  # Out[T, G_Z, R, d]
@@ -44,9 +44,9 @@ def backward(dOut, Q, K, V, Out, lse):
     """The gradients: one AllToAll there, three back.
 
     dOut     dOut[T_Z, G, R, d]
-    Q, K, V  Q[T, G_Z, R, d] and the rest as forward returned it
+    Q, K, V, Out, lse  as forward returned them, such as Q[T, G_Z, R, d]
     returns  dQ[T_Z, G, R, d], dK[T_Z, G, d], dV[T_Z, G, d]
-    source   DeepSpeed-Ulysses paper, section 3
+    source   DeepSpeed-Ulysses paper
     """
     dOut = to_heads(dOut)  # dOut[T, G_Z, R, d]
     grads = derivatives(dOut, Q, K, V, Out, lse)  # of whole heads

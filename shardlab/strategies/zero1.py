@@ -22,7 +22,7 @@ def backward(dOut, In, Tmp, W_in, W_out):
     dOut     dOut[B_X, D]
     In       In[B_X, D]; Tmp[B_X, F], W_in[D, F] and W_out[F, D]
     returns  dIn[B_X, D], dW_in[D_X, F], dW_out[F_X, D]
-    source   ZeRO paper, section 5.1
+    source   ZeRO paper
     """
     dIn, dW_in, dW_out = none.backward(dOut, In, Tmp, W_in, W_out)  # {U_X}
     dW_in = psum_scatter(dW_in, "X", tiled=True)  # dW_in[D_X, F]
@@ -36,7 +36,7 @@ def update(dW, state):
     dW       gradient dW[D_X, F], summed over all tokens
     state    optimiser state of the same rows
     returns  W[D, F], and the new state of the rows
-    source   ZeRO paper, section 5.1
+    source   ZeRO paper
     """
     W, state = adam.update(dW, state)  # W[D_X, F]
     W = all_gather(W, "X", tiled=True, to="invarying")  # W[D, F]

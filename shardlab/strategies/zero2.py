@@ -14,7 +14,7 @@ def backward(dOut, In, Tmp, W_in, W_out):
     dOut     dOut[B_X, D]
     In       In[B_X, D]; Tmp[B_X, F], W_in[D, F] and W_out[F, D]
     returns  dIn[B_X, D], dW_in[D_X, F], dW_out[F_X, D]
-    source   ZeRO paper, section 5.2
+    source   ZeRO paper
     """
     dW_out = Tmp.T @ dOut  # dW_out[F, D] {U_X}
     dW_out = psum_scatter(dW_out, "X", tiled=True)  # dW_out[F_X, D]

@@ -536,10 +536,10 @@ def test_every_step_as_the_links_count_it(kind, X, how, algorithm):
         assert formula == same(counted.seconds)
     phases = cost.step_bytes(kind, V, X, **how, algorithm=algorithm)
     assert slowest(phases, **clock) == list(counted.step_bytes)
-    if algorithm == "phases":
-        ways = {k: v for k, v in how.items() if k != "ties"}
-        assert cost.sent(kind, V, X, **ways) == counted.sent.max()
-        assert cost.carried(kind, V, X, **ways) == counted.carried.max()
+    ways = {k: v for k, v in how.items() if k != "ties"}
+    ways["algorithm"] = algorithm
+    assert cost.sent(kind, V, X, **ways) == counted.sent.max()
+    assert cost.carried(kind, V, X, **ways) == counted.carried.max()
 
 
 @pytest.mark.parametrize("kind", cost.KINDS)
@@ -552,6 +552,8 @@ def test_rings_and_lines_mixed(kind, wrap, algorithm):
     counted = getattr(ring, kind)(V, X, link_bw=7.0, **how)
     phases = cost.step_bytes(kind, V, X, **how)
     assert slowest(phases, 7.0) == list(counted.step_bytes)
+    assert cost.sent(kind, V, X, **how) == counted.sent.max()
+    assert cost.carried(kind, V, X, **how) == counted.carried.max()
 
 
 @pytest.mark.parametrize("kind", cost.KINDS)
@@ -599,6 +601,36 @@ def test_permute(N, how):
         steps = ring.permute_steps(2 * N, N, shift, **how)
         got = cost.t_permute(2 * N, N, 7.0, shift, **how, hop_latency=11.0)
         assert got == same(ring.seconds(steps, 7.0, 11.0))
+
+
+@pytest.mark.parametrize("X", [(3,), (2, 4), (4, 3), (3, 2, 4), (1, 5)])
+@pytest.mark.parametrize("lines", [(), (0,), (0, 1, 2)], ids=case)
+def test_broadcast_and_permute_over_axes_go_axis_by_axis(X, lines):
+    wrap = tuple(axis not in lines for axis in range(len(X)))
+    V, clock = 12 * math.prod(X), {"link_bw": 7.0, "hop_latency": 11.0}
+    root, shift = tuple(n // 2 for n in X), tuple(n // 2 for n in X)
+    bc = pm = 0
+    for n, ring_, at in zip(X, wrap, root, strict=True):
+        steps = ring.broadcast_steps(V, n, 2, at, ring_)
+        bc += ring.seconds(steps, **clock)
+        # Of V each chip of an axis has its share, and n chips are on it.
+        steps = ring.permute_steps(V // math.prod(X) * n, n, at, ring_)
+        pm += ring.seconds(steps, **clock)
+    how = clock | {"wrap": wrap}
+    assert cost.t_broadcast(V, X, pieces=2, root=root, **how) == same(bc)
+    assert cost.t_reduce(V, X, pieces=2, root=root, **how) == same(bc)
+    assert cost.t_permute(V, X, shift=shift, **how) == same(pm)
+    first = cost.t_broadcast(V, X, pieces=2, **how)
+    assert first == cost.t_broadcast(V, X, pieces=2, root=[0] * len(X), **how)
+
+
+def test_a_place_for_each_axis():
+    with pytest.raises(ValueError, match="^root must be one value or one for"):
+        cost.t_broadcast(1, (4, 4), 1e9, root=(1, 2, 3))
+    with pytest.raises(ValueError, match="^shift must be one value or one for"):
+        cost.t_permute(1, (4, 4), 1e9, shift=(1,))
+    with pytest.raises(ValueError, match="^root must be one of 2 chips"):
+        cost.t_broadcast(1, (4, 2), 1e9, root=2)
 
 
 # ---- laws --------------------------------------------------------------------
@@ -1049,12 +1081,12 @@ GOOD = {
     **{"b": 1, "s": 128, "h": 64, "t": 8, "p": 4, "m": 16, "bubble": 0.5},
     **{"params": 1e9, "tokens": 1e9, "flops": 1e20, "seconds": 1.0},
     **{"strategy": "fsdp_tp", "times": TIMES, "step": cost.Step(*[TIMES] * 3)},
-    **{"gated": False, "name": "v5p"},
+    **{"gated": False, "name": "v5p", "elements": 64},
 }
 WORK = ("itemsize", "precision")
 THRESHOLD = (*WORK, "wrap")
 TAKES = {  # what `**how`, `**way` and `**on` stand for
-    "t_permute": ("wrap", "directions", "ties"),
+    "t_permute": ("directions", "ties"),
     "step_bytes": ("wrap", "directions", "ties"),
     "t_collective": ("wrap", "directions", "ties", "algorithm"),
     "t_gather_matmul": ("precision", "wrap", "inside"),
@@ -1065,15 +1097,21 @@ TAKES = {  # what `**how`, `**way` and `**on` stand for
         *("gated", "regather", "kept", *WORK),
         *("overlap", "exact", "wrap", "inside"),
     ),
+    "t_layer_in_pods": (
+        *("M_X", "M_Y", "gated", "regather", "kept", *WORK),
+        *("overlap", "exact", "wrap", "inside"),
+    ),
     "t_pods": WORK,
     "t_cross_pod": WORK,
     "t_pipeline": (*WORK, "inside"),
     "t_context": (*WORK, "wrap", "inside", "directions"),
-    "t_expert": (*WORK, "wrap", "inside"),
+    "t_expert": (*WORK, "capacity", "E", "wrap", "inside"),
     "tp_limit": THRESHOLD,
     "mixed_tokens_per_chip": ("overlap", *THRESHOLD),
     "mixed_pays_from": ("overlap", *THRESHOLD),
-    "best_split": ("gated", "overlap", "exact", "wrap", "regather", "kept"),
+    "best_split": (
+        *("gated", "overlap", "exact", "wrap", "inside", "regather", "kept"),
+    ),
     "expert_limit": THRESHOLD,
     "ring_attention_tokens": WORK,
 }
@@ -1087,7 +1125,8 @@ SWITCHES = (
     "recompute",
 )
 NOTHING_TO_MOVE = ("V", "volume", "hop_latency", "distance", "shift", "root")
-MAY_BE_NONE = ("kv", "inside", "weight", "both")
+NOTHING_TO_MOVE += ("gains",)
+MAY_BE_NONE = ("kv", "inside", "weight", "both", "E")
 LEGAL = (
     {(name, "bool") for name in SWITCHES}
     | {(name, "zero") for name in NOTHING_TO_MOVE}
@@ -1096,6 +1135,7 @@ LEGAL = (
 )
 LEGAL_IN = {  # of these functions alone
     ("t_comm", "X", "None"),
+    ("context_volume", "X", "None"),
     ("zero_bubble", "weight", "zero"),
     *((f, n, "zero") for f in ("matmul_flops", "t_matmul") for n in "BDF"),
     *((f.__name__, n, "zero") for f in MATMULS for n in "BDF"),

@@ -117,6 +117,59 @@ def test_experts_move_tokens_there_and_back():  # C6.2, S8.3
     assert cost.expert_volume(B, D, k) == (2 * there, 2 * there, 0)
 
 
+@pytest.mark.parametrize("capacity", [1, 1.25, 2, Fraction(3, 2)])
+@pytest.mark.parametrize("E", [None, 8, 64])
+def test_experts_keep_slots_and_chips_a_router(capacity, E):  # C6.2
+    B, D, F, X, k = 4096, 512, 2048, 8, 2
+    moved = cost.expert_volume(B, D, k, capacity=capacity, E=E)
+    each = capacity * cost.expert_volume(B, D, k).forward
+    router = 0 if E is None else 2 * 2 * D * E  # an AllReduce of bf16[D, E]
+    assert moved == (each, each + router, 0)
+    plain = cost.t_expert(B, D, F, X, V5P, k)
+    layer = cost.t_expert(B, D, F, X, V5P, k, capacity=capacity, E=E)
+    more = cost.t_comm(router, V5P)
+    for part, other, late in zip(layer, plain, (0, more, 0), strict=True):
+        # Empty slots are exchanged and worked on like full ones.
+        assert part.math == same(capacity * other.math)
+        assert part.comm == same(capacity * other.comm + late)
+    alone = cost.t_expert(B, D, F, 1, V5P, k, capacity=capacity, E=E)
+    assert [part.comm for part in alone] == [0, 0, 0]
+
+
+def test_a_router_has_experts_enough():
+    with pytest.raises(ValueError, match="^k must be at most E = 4, got 5"):
+        cost.expert_volume(64, 64, k=5, E=4)
+
+
+def test_sequence_parallelism_sums_its_gains():
+    B, D = 4096, 512
+    for regather in (False, True):
+        tp = cost.tp_volume(B, D, regather=regather)
+        for gains in (0, 1, 2):
+            moved = cost.sequence_volume(B, D, regather=regather, gains=gains)
+            assert moved == (tp[0], tp[1] + gains * 4 * D, 0)
+    # What all chips hold is summed as data parallelism sums all weights.
+    assert cost.replicated_volume(2 * D * 64) == cost.dp_volume(D, 64).total
+
+
+@given(st.integers(2, 64), st.integers(1, 4096))
+def test_a_ring_hands_blocks_on(X, n):
+    B, h = X * n, 64
+    whole, hops = (
+        cost.context_volume(B, h, scheme="ring", X=x) for x in (None, X)
+    )
+    assert X * hops.forward == (X - 1) * whole.forward
+    assert X * hops.backward == (X - 1) * whole.backward
+    for scheme in ("gather", "ulysses"):
+        moved = [
+            cost.context_volume(B, h, None, scheme, X=x) for x in (None, X)
+        ]
+        assert moved[0] == moved[1]
+    # One chip after the other: in t_context the same bytes take link_bw.
+    seconds = cost.t_context(B, h, X, V5P).forward.comm
+    assert seconds == same(hops.forward / V5P.link_bw)
+
+
 sizes = st.integers(1, 10**6)
 
 
@@ -397,6 +450,28 @@ def test_axes_of_the_network_under_each(M_X, M_Y, gated):  # N12
     assert knee == same(ALPHA**2 / (M_X * M_Y * weights))
 
 
+@pytest.mark.parametrize("inside", [1, 2, 4, 8])
+@pytest.mark.parametrize("B", [2**13, 2**15, 2**16, 2**18, 2e6])
+def test_a_split_over_nodes_deals_them_to_tp_first(B, inside):  # C4.19
+    F, N, seconds = 28_672, 64, {}
+    for X, Y in cost.splits(N):
+        near_Y = min(Y, inside)
+        near = min(X, inside // near_Y), near_Y
+        axes = (1, 0.5) if Y == 1 else (0.5, 1) if X == 1 else (0.5, 0.5)
+        step = cost.t_layer("fsdp_tp", B, 1, F, H100, X, Y, *axes, inside=near)
+        seconds[X, Y] = step.forward.comm
+    how = {"M_X": 0.5, "M_Y": 0.5, "inside": inside}
+    best = cost.best_split(B, F, N, H100, **how)
+    assert best == min(seconds, key=seconds.get)
+
+
+def test_nodes_that_hold_all_chips_change_nothing():
+    for N in (1, 4, 8):
+        on = {"M_X": 0.5, "M_Y": 0.5}
+        plain = cost.best_split(1e6, 28_672, N, H100, **on)
+        assert cost.best_split(1e6, 28_672, N, H100, **on, inside=8) == plain
+
+
 def test_split_of_the_example():  # T4.7
     assert cost.best_split(48_000, 32_768, 64, V5P) == (16, 4)
 
@@ -647,6 +722,39 @@ def test_one_pod_sends_nothing_outside():
     assert exact.math == two.math
 
 
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize(
+    ("strategy", "X", "Y"),
+    [("none", 1, 1), ("dp", 8, 1), ("fsdp", 8, 1), ("tp", 1, 8)]
+    + [("fsdp_tp", 64, 8)],
+)
+def test_a_strategy_inside_pods(strategy, X, Y, overlap):  # T6.5, N14
+    B, D, F, pods = 2**20, 8192, F_70B, 4
+    how = {"overlap": overlap}
+    step = cost.t_layer_in_pods(strategy, B, D, F, pods, V5P, X, Y, **how)
+    inner = cost.t_layer(strategy, B / pods, D, F, V5P, X, Y, **how)
+    forward, backward, update = step
+    assert (forward, update) == (inner.forward, inner.update)
+    assert backward.math == inner.backward.math
+    across = 8 * D * F / (X * Y) / V5P.dcn_bw
+    parts = inner.backward.comm, across
+    assert backward.comm == same(max(parts) if overlap else sum(parts))
+    alone = cost.t_layer_in_pods(strategy, B, D, F, 1, V5P, X, Y, **how)
+    assert alone == cost.t_layer(strategy, B, D, F, V5P, X, Y, **how)
+
+
+def test_pods_of_one_million_tokens_each():  # N15, T6.7
+    B, D, pods, X, Y = 2**21, 8192, 2, 512, 8
+    how = {"M_X": 2, "gated": True}
+    step = cost.t_layer_in_pods("fsdp_tp", B, D, F_70B, pods, V5P, X, Y, **how)
+    # A million tokens a pod are far above the 73,440 that hide DCN.
+    assert B / pods > cost.pod_tokens(V5P)
+    outer = cost.t_pods(B, D, F_70B, X * Y, pods, V5P, gated=True).backward
+    assert outer.ratio > 1
+    inner = cost.t_layer("fsdp_tp", B / pods, D, F_70B, V5P, X, Y, **how)
+    assert step == inner
+
+
 def test_pipelines_send_little():  # T5.4, C4.5
     B, D, m = 2**20, 8192, 8
     seconds = cost.t_pipeline_send(B, D, m, H100.dcn_bw)
@@ -830,12 +938,30 @@ def test_experts(X, gated, k):
     F = 2048
     layer = cost.t_expert(1e6, 512, F, X, V5P, k, gated=gated)
     limit = cost.expert_limit(F, V5P, gated=gated)
-    assert layer.forward.ratio == same(limit / X)
+    # The limit knows no odd axis, in whose middle a chip has less to pass on.
+    saved = 1 / X**2 if X % 2 else 0
+    assert layer.forward.ratio == same(limit / X / (1 - saved))
     assert limit == same(4 * cost.tp_limit(F, V5P, gated=gated))
     assert layer.backward == same((2 * layer[0].math, layer[0].comm))
     alone = cost.t_expert(1e6, 512, F, 1, V5P, k, gated=gated)
     assert alone.forward.comm == 0
     assert alone.forward.math == same(X * layer.forward.math)
+
+
+@pytest.mark.parametrize("wrap", [True, False])
+@pytest.mark.parametrize(
+    "sizes", [(2,), (3,), (5,), (8,), (2, 2), (3, 3), (5, 5), (3,) * 3]
+)
+def test_an_exchange_takes_what_balanced_links_count(sizes, wrap):  # ES-9, N5
+    n, N = len(sizes), math.prod(sizes)
+    V = 12 * N**2
+    how = {"wrap": wrap, "algorithm": "balanced"}
+    counted = ring.all_to_all(V, sizes, link_bw=V5P.link_bw, **how)
+    # A line's links carry most in the middle; in step by step its ends wait.
+    busiest = counted.bytes_on_link.max() / V5P.link_bw
+    assert cost.t_exchange(V, N, V5P, n, wrap) == same(busiest)
+    if wrap:
+        assert busiest == same(counted.seconds)
 
 
 @pytest.mark.parametrize("n_axes", [1, 2, 3])
@@ -1144,6 +1270,7 @@ GOOD = {
     "m": 8,
     "p": 4,
     "pods": 2,
+    "elements": 64,
     "stage": 1,
     "link_bw": 9e10,
     "strategy": "fsdp_tp",
@@ -1166,6 +1293,8 @@ ABOVE_ZERO = {
     "pipeline_volume": ("B", "D"),
     "context_volume": ("B", "h"),
     "expert_volume": ("B", "D"),
+    "sequence_volume": ("B", "D"),
+    "replicated_volume": ("elements",),
     "attention_flops": ("B", "h"),
     "tp_elements": ("b", "s", "h", "t"),
     "t_layer": ("strategy", "B", "D", "F", "chip", "X", "Y"),
@@ -1173,6 +1302,7 @@ ABOVE_ZERO = {
     "t_pipeline_send": ("B", "D", "m", "link_bw"),
     "t_context": ("B", "h", "X", "chip"),
     "t_pods": ("B", "D", "F", "N", "pods", "chip"),
+    "t_layer_in_pods": ("strategy", "B", "D", "F", "pods", "chip", "X", "Y"),
     "t_pipeline": ("B", "D", "F", "p", "chip"),
     "t_expert": ("B", "D", "F", "X", "chip"),
     "training_flops": ("params", "tokens"),
@@ -1245,6 +1375,18 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.tokens_per_chip(V5E, 3), "n_axes of a v5e must be at"),
         (lambda: cost.best_split(1, 1, 4, V5E), "M_X [+] M_Y of a v5e must be"),
         (lambda: cost.best_split(1, 1, 16, H100), "N must be at most 8, the"),
+        (
+            lambda: cost.t_layer_in_pods("dp", 1, 1, 1, 2, H100, 16),
+            "X must be at most 8, the chips of a h100's node, got 16",
+        ),
+        (
+            lambda: cost.best_split(1, 1, 12, H100, inside=8),
+            "N must be a multiple of inside = 8, got 12",
+        ),
+        (
+            lambda: cost.best_split(1, 1, 32, H100, inside=16),
+            "inside must be at most 8, the chips of a h100's node",
+        ),
         (
             lambda: cost.t_layer("fsdp_tp", 1, 1, 1, H100, 4, 4),
             "X Y must be at most 8, the chips of a h100's node, got 4 x 4",

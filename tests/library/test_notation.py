@@ -1,3 +1,5 @@
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -7,7 +9,17 @@ from jax import P
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import notation
-from shardlab.notation import Layout, parse
+from shardlab.notation import (
+    Layout,
+    axis_size,
+    bytes_per_device,
+    copies,
+    from_spec,
+    local_shape,
+    of,
+    parse,
+    to_spec,
+)
 
 AXES = "XYZ"
 
@@ -222,3 +234,30 @@ def test_the_drawn_layouts_are_of_every_kind():
 
     collect()
     assert {True, False, -1, 2, 3} <= seen
+
+
+L = "A[I_X, J]"
+ANYTHING = [None, 5, [], {}, "A[I", ("a",), b"x", math.nan, True]
+CALLS = {
+    "text": parse,
+    "layout": to_spec,
+    "spec": lambda bad: from_spec(bad, "IJ"),
+    "dims": lambda bad: from_spec(to_spec(L), bad),
+    "x": lambda bad: of(bad, "IJ"),
+    "mesh": lambda bad: axis_size(bad, "X"),
+    "axis": lambda bad: axis_size({"X": 2}, bad),
+    "size": lambda bad: axis_size({"X": 2.5 if bad == 5 else bad}, "X"),
+    "shape": lambda bad: local_shape(L, bad, {"X": 2}),
+    "mesh of a shape": lambda bad: local_shape(L, (4, 4), bad),
+    "itemsize": lambda bad: bytes_per_device(
+        L, (4, 4), {"X": 2}, 0 if bad == 5 else bad
+    ),
+    "mesh of copies": lambda bad: copies("A[I]", bad or None),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_anything_else_is_refused(name):
+    for bad in ANYTHING:
+        with pytest.raises(ValueError, match="."):
+            CALLS[name](bad)

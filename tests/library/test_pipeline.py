@@ -40,8 +40,8 @@ TIMES = st.one_of(
     st.integers(1, 9),
     st.fractions(Fraction(1, 4), 6, max_denominator=6),
 )
-STAGES = st.integers(1, 6)
-MICROBATCHES = st.integers(1, 12)
+STAGES = st.integers(1, 5)
+MICROBATCHES = st.integers(1, 9)
 
 
 @st.composite
@@ -51,10 +51,10 @@ def schedules(draw, uneven=True):
     p, m = draw(STAGES), draw(MICROBATCHES)
     v = draw(st.integers(1, 3)) if name == "interleaved" else 1
     if name == "interleaved":
-        p, m = min(p, 4), min(p, 4) * draw(st.integers(1, 3))
+        p, m = min(p, 4), min(p, 4) * draw(st.integers(1, 2))
     if name == "dualpipe":
-        p = 2 * draw(st.integers(1, 3))
-        m = 2 * p + 2 * draw(st.integers(0, 3))
+        p = 2 * draw(st.integers(1, 2))
+        m = 2 * p + 2 * draw(st.integers(0, 2))
     alike = st.builds(lambda time: [time] * p, TIMES)
     each = st.lists(TIMES, min_size=p, max_size=p) if uneven else alike
     forward, early, late = draw(each), draw(each), draw(each)
@@ -445,18 +445,19 @@ def all_orders(m, kinds):
 
 def best(p, m, lasts):
     """The shortest makespan over all orders of all stages."""
-    times = []
+    times, ways = [], routes(p, m)
     orders_of_one = list(all_orders(m, list(lasts)))
     for orders in itertools.product(orders_of_one, repeat=p):
         try:
-            times.append(makespan(play(orders, routes(p, m), lasts)))
+            events = play(orders, ways, lasts)
         except ValueError:  # these orders wait for each other
             continue
+        times.append(max(event.end for event in events))
     return min(times)
 
 
 @pytest.mark.parametrize(("p", "m"), [(1, 3), (2, 1), (2, 2), (2, 3), (3, 2)])
-@pytest.mark.parametrize(("F", "B"), [(1, 1), (1, 2), (3, 1)])
+@pytest.mark.parametrize(("F", "B"), [(1, 1), (3, 1)])
 def test_nothing_beats_gpipe_and_1f1b_without_a_split(p, m, F, B):
     shortest = best(p, m, {"forward": F, "backward": B})
     assert shortest == (m + p - 1) * (F + B)

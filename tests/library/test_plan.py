@@ -2047,3 +2047,11 @@ def test_wrong_command_lines_get_one_clear_line(text):
     assert err.count("\n") == 1
     assert len(err) < 700
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("sizes", [(3,), (4,), (5,), (3, 3), (4, 4), (5, 5)])
+def test_an_exchange_takes_what_it_costs(sizes):  # ES-9, N5
+    got = way(planner.network(V5P, sizes), sizes, (1,) * len(sizes))
+    X, wrap = prod(sizes), sizes[0] % 4 == 0
+    expected = cost.t_exchange(1e9, X, V5P, n_axes=len(sizes), wrap=wrap)
+    assert 1e9 * max(got.exchange) == same(expected)

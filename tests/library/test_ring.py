@@ -878,16 +878,15 @@ def test_a_pod_of_8960_chips_is_counted_link_by_link(algorithm):
     traffic = ring.all_gather(chunk * 8960, sizes, **options)
     assert traffic.bytes_on_link.shape == (3, 2, *sizes)
     assert traffic.bytes_on_link.sum() == chunk * 8960 * 8959
+    if algorithm == "phases":  # both ways in 32 steps, 140 words of 64 bits
+        assert traffic.set_bytes == 64 * 8960 * 140 * 8
     seen = ring.all_gather(chunk * 8960, sizes, symmetry=True, **options)
     assert seen.step_bytes == traffic.step_bytes
     assert (seen.bytes_on_link == traffic.bytes_on_link).all()
 
 
-@pytest.mark.parametrize(
-    ("sizes", "sets"),
-    [((8, 8, 8), 24 + 6), ((8, 8), 16 + 4), ((16, 20, 28), 64)],
-)
-def test_the_cost_of_a_gather_grows_as_the_square_of_the_chips(sizes, sets):
+@pytest.mark.parametrize("sizes", [(8, 8, 8), (8, 8), (6, 10, 14)])
+def test_the_cost_of_a_gather_grows_as_the_square_of_the_chips(sizes):
     # A set of N bits a chip, each way in each step; 140 words of 64 for 8,960.
     # The last step of a phase sends ties by both ways and nothing else.
     N = math.prod(sizes)

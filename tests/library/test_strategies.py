@@ -54,6 +54,14 @@ def chips(X, Y, kind=AUTO):
     return AbstractMesh((X, Y), ("X", "Y"), kind)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compile_quickly():
+    """Each program runs once: compiling it well would take longer."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 # --- values -------------------------------------------------------------------
 
 B, D, F = 16, 24, 40
@@ -239,9 +247,10 @@ def counted(row, b, d, f, x, y):
 def assert_agreement(row, b, d, f, x, y):
     """Formula and count, forward and whole, with ratio exactly 1."""
     _, _, forward, rest = passes(b, d, f, x, y)[row]
-    one, both = (count.volume(c) for c in counted(row, b, d, f, x, y))
-    assert one == forward
-    assert both == forward + rest
+    one, both = counted(row, b, d, f, x, y)
+    assert count.volume(one) == forward
+    assert count.volume(both) == forward + rest
+    return both
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -258,22 +267,15 @@ def test_formula_and_count_agree_at_real_sizes(row, mesh):
     assert_agreement(row, 2**20, 8192, 28_672, *mesh)
 
 
+@settings(max_examples=40)
 @given(
     st.sampled_from(ROWS),
     *(st.integers(1, 30) for _ in "bdf"),
     *(st.integers(2, 12) for _ in "xy"),
 )
 def test_formula_and_count_agree_at_any_size(row, b, d, f, x, y):
-    assert_agreement(row, b * x * y, d * x * y, f * x * y, x, y)
-
-
-@given(
-    st.sampled_from(ROWS),
-    *(st.integers(1, 6) for _ in "bdf"),
-    *(st.integers(2, 9) for _ in "xy"),
-)
-def test_sent_is_volume_by_the_ring_factor_of_each_axis(row, b, d, f, x, y):
-    _, moved = counted(row, b * x * y, d * x * y, f * x * y, x, y)
+    moved = assert_agreement(row, b * x * y, d * x * y, f * x * y, x, y)
+    # What leaves a device is the volume by the ring's factor of each axis.
     for axis, N in (("X", x), ("Y", y)):
         ring = Fraction(N - 1, N)
         assert count.sent(moved, axis) == ring * count.volume(moved, axis)

@@ -12,11 +12,23 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import P, lax
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, reshard
 
-from shardlab import agreement, cost, count, hw, memory, pipeline, ring
+from shardlab import (
+    agreement,
+    cost,
+    count,
+    hw,
+    memory,
+    notation,
+    pipeline,
+    plan,
+    ring,
+)
+from shardlab.strategies import block, dp, fsdp, fsdp_tp, none, tp, zero1
 
 V4P, V5E, V5P = hw.V4P, hw.V5E, hw.V5P
 LLAMA_2_13B = 13_015_449_600
@@ -659,3 +671,295 @@ def test_two_streams_leave_a_bubble_too(p, m):
     events = pipeline.dualpipe(p, m, 1, 2, 1)
     assert max(pipeline.idle(events)) == (p // 2 - 1) * (3 + 2 - 3)
     assert pipeline.bubble(events) > 0
+
+
+# ---- layouts in the notation -------------------------------------------------
+
+GALLERY = {  # of bytes of A[8, 16] on a 2 x 2 mesh: each device's, and copies
+    "S1.8-I,J": ("A[I, J]", (8, 16), 4),
+    "S1.8-I_X,J": ("A[I_X, J]", (4, 16), 2),
+    "S1.8-I,J_X": ("A[I, J_X]", (8, 8), 2),
+    "S1.8-I_Y,J": ("A[I_Y, J]", (4, 16), 2),
+    "S1.8-I_XY,J": ("A[I_XY, J]", (2, 16), 1),
+    "S1.8-I_Y,J_X": ("A[I_Y, J_X]", (4, 8), 1),
+    "S1.8-I,J_Y": ("A[I, J_Y]", (8, 8), 2),
+    "S1.8-I_X,J_Y": ("A[I_X, J_Y]", (4, 8), 1),
+    "S1.8-I,J_XY": ("A[I, J_XY]", (8, 4), 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "local", "copies"),
+    [pytest.param(*w, id=i) for i, w in GALLERY.items()],
+)
+def test_the_nine_layouts_of_a_matrix(text, local, copies):
+    assert notation.local_shape(text, (8, 16), FOUR.shape) == local
+    assert notation.copies(text, FOUR.shape) == copies
+    spec = notation.to_spec(text)
+    assert count.held(LOCAL((8, 16), *spec)) == math.prod(local)
+
+
+def test_S1_10_an_axis_cuts_an_array_once():
+    with pytest.raises(ValueError, match="mesh axis X is used twice"):
+        notation.parse("A[I_X, J_X]")
+
+
+LAYOUTS = {
+    "T0.8": (dp, "In[B_X, D] W_in[D, F] W_out[F, D]"),
+    "T0.9": (fsdp, "In[B_X, D] W_in[D_X, F] W_out[F, D_X]"),
+    "T0.10": (tp, "In[B, D_Y] W_in[D, F_Y] W_out[F_Y, D]"),
+    "T7.3": (fsdp_tp, "In[B_X, D_Y] W_in[D_X, F_Y] W_out[F_Y, D_X]"),
+    "EZ-1": (fsdp, "W_out[F, D_X]"),
+}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"), [pytest.param(*w, id=i) for i, w in LAYOUTS.items()]
+)
+def test_each_strategy_lies_as_its_formula_says(strategy, said):
+    for text in said.replace("] ", "];").split(";"):
+        layout = notation.parse(text)
+        assert strategy.LAYOUT[layout.name] == notation.to_spec(layout)
+
+
+def test_S7_1_both_free_dimensions_on_one_axis():
+    A, B = Global((I, J), "X"), Global((J, K), None, "X")
+    with (
+        jax.sharding.use_abstract_mesh(EXPLICIT),
+        pytest.raises(Exception, match="illegally sharded result"),
+    ):
+        count.collectives(lambda A, B: A @ B, A, B)
+
+
+def test_S9_2_contractions_cut_by_different_axes():
+    def gathered(A, B):
+        return matmul(None, None)(reshard(A, P()), reshard(B, P()))
+
+    moved = volume_of(gathered, Global((I, J), None, "X"), Global((J, K), "Y"))
+    assert moved == 2 * I * J + 2 * J * K  # whole bytes of bf16
+
+
+# ---- what a device holds, and what moves, under each strategy ----------------
+
+EIGHT = mesh(X=8, Y=1)
+
+
+def held_of(strategy, what):
+    sizes = {"D": 64, "F": 128}
+    if what == "states":
+        return count.held(block.states(strategy, EIGHT, **sizes))
+    return count.held(block.arguments(strategy, EIGHT, B=64, **sizes)[what])
+
+
+@pytest.mark.parametrize(
+    ("strategy", "what", "parts"),
+    [
+        pytest.param(dp, 0, 8, id="C3.2"),
+        pytest.param(zero1, "states", 8, id="T2.5"),
+        pytest.param(dp, 2, 1, id="C3.3-memory"),
+        pytest.param(zero1, 2, 1, id="C3.8"),
+        pytest.param(fsdp, 2, 8, id="T2.1"),
+    ],
+)
+def test_what_eight_devices_share(strategy, what, parts):
+    whole = held_of(none, what) if what != "states" else held_of(dp, what)
+    assert held_of(strategy, what) * parts == whole  # whole bytes
+
+
+def test_C3_19_more_chips_than_tokens():
+    with pytest.raises(ValueError, match="4 must be divisible by axis X"):
+        block.arguments(dp, EIGHT, B=4, D=64, F=128)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("tp", {AG, RS}, id="EC-22-TP"),
+        pytest.param("expert", {"all_to_all", AR}, id="EC-22"),
+        pytest.param("context, ring", {"permute"}, id="V-4-context"),
+        pytest.param("sequence", {AG, RS, AR}, id="V-4-sequence"),
+    ],
+)
+def test_kinds_of_a_strategy(name, expected):
+    assert {*kinds(name, 0), *kinds(name, 1)} == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "bound"),
+    [
+        pytest.param(50, ("fsdp_tp", "fsdp"), id="C6.5-few"),
+        pytest.param(400, ("fsdp",), id="C6.5-some"),
+        pytest.param(1000, (), id="C6.5-many"),
+    ],
+)
+def test_tokens_per_chip_decide(tokens, bound):
+    N, F = 4096, 32_768
+    B = tokens * N
+    X = cost.x_opt(B, F, N)
+    ratios = {
+        "fsdp": forward("fsdp", B=B, F=F, X=N, M_X=3),
+        "fsdp_tp": forward("fsdp_tp", B=B, F=F, X=X, Y=N / X, M_X=2),
+    }
+    assert tuple(sorted(n for n in ratios if ratios[n] < 1))[::-1] == bound
+
+
+@pytest.mark.parametrize(
+    "k", [pytest.param(2, id="C6.10"), pytest.param(8, id="C6.10-eight")]
+)
+def test_gradients_summed_every_k_microbatches(k):
+    one, more = (
+        cost.t_layer("dp", n * 2**18, D, F, V5P, X=256).backward for n in (1, k)
+    )
+    assert more.ratio == near(k * one.ratio)
+    assert more.comm == one.comm
+    assert forward("fsdp", B=B / k, X=64) == near(forward("fsdp", X=64) / k)
+
+
+def test_T2_10_a_smaller_batch_is_more_communication_bound():
+    ratios = [forward("fsdp", B=tokens, X=512) for tokens in (1e5, 1e6, 1e7)]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 1 < ratios[2]
+
+
+# ---- the planner, and layouts that were published ----------------------------
+
+H100S = plan.Job(plan.model("llama-3-70b"), hw.H100, (8, 16), 2**20, 8192)
+
+
+def planned(**layout):
+    return plan.evaluate(H100S, plan.Layout(**layout))
+
+
+def test_C6_7_and_C6_8_tp_to_the_node_then_zero_3_or_stages():
+    # 70.6e9 parameters of 16 bytes: 141 GB on each GPU of a node of eight.
+    assert not planned(dp=16, tp=8, microbatches=8).fits
+    assert planned(dp=16, tp=8, zero=3, microbatches=8).fits
+    stages = {"pp": 16, "schedule": "1f1b", "microbatches": 128}
+    assert planned(tp=8, sp=True, **stages).fits
+
+
+def test_C6_9_then_dp_for_the_rest():
+    seconds = {}
+    for nodes in (16, 32):
+        job = replace(H100S, topology=(8, nodes), batch=2**22)
+        replicas = nodes // 16
+        stages = {"pp": 16, "schedule": "1f1b", "microbatches": 512 // replicas}
+        layout = plan.Layout(replicas, tp=8, sp=True, **stages)
+        seconds[nodes] = plan.evaluate(job, layout).seconds
+    # Twice the replicas, nearly half the time: gradients are summed besides.
+    assert 1.7 < seconds[16] / seconds[32] < 2
+
+
+def test_T1_15_tokens_of_a_sequence_are_tokens():
+    # What ZeRO-3 cuts, it cuts over dp and cp alike.
+    layouts = [
+        plan.Layout(dp=16 // cp, cp=cp, tp=8, zero=3) for cp in (1, 2, 4)
+    ]
+    states = {plan.state_bytes(H100S, layout) for layout in layouts}
+    assert len(states) == 1
+
+
+MEGATRON = [p for name, p in plan.PUBLISHED.items() if "megatron" in name]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        pytest.param("tp", [1, 2, 4, 8, 8, 8, 8, 8, 8, 8], id="C7.2-TP"),
+        pytest.param("pp", [1, 1, 1, 1, 2, 4, 8, 16, 35, 64], id="C7.2-PP"),
+        pytest.param(
+            "dp", [32, 32, 32, 32, 32, 32, 24, 15, 9, 6], id="C7.2-DP"
+        ),
+    ],
+)
+def test_meshes_of_the_megatron_table(axis, expected):
+    assert [getattr(p, axis) for p in MEGATRON] == expected
+    assert all(p.tp * p.pp * p.dp == p.chips for p in MEGATRON)
+
+
+@pytest.mark.parametrize(
+    ("flops", "expected"),
+    [
+        pytest.param(502e15 / 3072, 0.52, id="C7.3"),
+        pytest.param(135e12, 0.433, id="EC-25-least"),
+        pytest.param(163e12, 0.522, id="EC-25-most"),
+    ],
+)
+def test_part_of_the_peak_of_an_a100(flops, expected):
+    assert cost.mfu(flops, 1.0, 1, hw.A100) == printed(expected)
+
+
+def test_C4_20_stages_without_tp():
+    said = plan.PUBLISHED["deepseek-v3 on 2,048"]
+    assert (said.tp, said.pp, said.ep) == (1, 16, 64)
+
+
+def most_sequences(recompute):
+    """Sequences of GPT-3's layer of which 80 GB hold the activations."""
+    shape = GPT_3 | {"b": 1}
+    each = memory.activation_bytes(**shape, t=8, recompute=recompute)
+    return int(80e9 // (96 * each))
+
+
+def test_C7_5_what_is_made_again_makes_room_for_tokens():
+    none_again, scores_again, all_again = map(
+        most_sequences, ("none", "selective", "full")
+    )
+    assert none_again < scores_again < all_again
+
+
+def test_C5_2_activations_outgrow_states():
+    # Parameters grow with h squared, and so do devices that share them.
+    states, kept = (
+        [f(h) for h in (2048, 8192)]
+        for f in (
+            lambda h: memory.state_bytes(12 * h**2, h**2 // 2**18, 3),
+            lambda h: memory.activation_bytes(2048, 1, h, 32, t=8),
+        )
+    )
+    assert states[0] == near(states[1])
+    assert kept[1] > 2 * kept[0]
+
+
+def test_C3_13_activations_grow_layer_by_layer():
+    moments = memory.memory_over_step(4, 10, 7, "mixed-precision")
+    forward = [held for name, held in moments if name.startswith("forward")]
+    assert [held["activations"] for held in forward] == [7, 14, 21, 28]
+
+
+# ---- pipelines and collectives, a few more -----------------------------------
+
+
+@pytest.mark.parametrize(
+    ("p", "m"),
+    [pytest.param(8, 28, id="C4.4"), pytest.param(16, 60, id="C4.4-16")],
+)
+def test_as_many_more_microbatches_as_stages(p, m):
+    events = pipeline.one_f_one_b(p, m)
+    assert pipeline.bubble(events) == Fraction(1, 4)  # Fractions, exact
+
+
+def test_C4_11_an_input_gradient_cannot_wait_and_a_weight_gradient_can():
+    ways = pipeline.routes(2, 1)
+    both = [(0, "forward", 0, 0, 1), (1, "forward", 0, 1, 2)]
+    chain = [(1, "input", 0, 2, 3), (0, "input", 0, 3, 4)]
+    late = [(0, "weight", 0, 9, 10), (1, "weight", 0, 3, 4)]
+    assert len(pipeline.check(both + chain + late, ways)) == 6
+    swapped = [(1, "input", 0, 3, 4), (0, "input", 0, 2, 3)]
+    with pytest.raises(ValueError, match="too early"):
+        pipeline.check([*both, *swapped, (1, "weight", 0, 4, 5), late[0]], ways)
+
+
+def test_N7_a_gather_is_a_kronecker_product_and_a_scatter_its_transpose():
+    p, n = 4, 6
+    rng = np.random.default_rng(7)
+    gather = np.kron(np.ones((p, 1)), np.eye(p * n))  # u x I_pn
+    x = rng.integers(0, 9, p * n).astype(float)
+    V = x.nbytes
+    gathered = ring.all_gather(V, p, link_bw=1.0, values=x.reshape(p, n))
+    assert (gathered.values.ravel() == gather @ x).all()
+    y = rng.integers(0, 9, p * p * n).astype(float)
+    scattered = ring.reduce_scatter(
+        V, p, link_bw=1.0, values=y.reshape(p, p * n)
+    )
+    assert (scattered.values.ravel() == gather.T @ y).all()
