@@ -169,14 +169,14 @@ def edited(cuts, debt, collective, axis, dim):
 
 # %% ring_gather wrong: the library's gather
 def ring_gather(A):
-    return jax.lax.all_gather(A, "X", tiled=True)
+    return jax.lax.all_gather(A, "X", axis=1, tiled=True)
 
 
 # %% ring_gather wrong: made of an AllReduce
 def ring_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     mine = jnp.where((jnp.arange(N) == me)[:, None, None], A, 0)
-    return jax.lax.psum(mine, "X").reshape(-1, A.shape[1])
+    return jnp.concatenate(jax.lax.psum(mine, "X"), axis=1)
 
 
 # %% ring_gather wrong: passes whole arrays round
@@ -187,7 +187,7 @@ def ring_gather(A):
     for _ in range(N - 1):
         came = jax.lax.ppermute(whole, "X", onward)
         whole = came.at[me].set(A)
-    return jnp.concatenate(whole)
+    return jnp.concatenate(whole, axis=1)
 
 
 # %% ring_gather wrong: blocks in the order of their arrival
@@ -197,7 +197,7 @@ def ring_gather(A):
     received = [A]
     for _ in range(N - 1):
         received.append(jax.lax.ppermute(received[-1], "X", onward))
-    return jnp.concatenate(received)
+    return jnp.concatenate(received, axis=1)
 
 
 # %% ring_gather wrong: sends its own block to everybody, far or near
@@ -208,7 +208,7 @@ def ring_gather(A):
         away = [(chip, (chip + s) % N) for chip in range(N)]
         received.append(jax.lax.ppermute(A, "X", away))
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
 # %% ring_gather wrong: once too often round
@@ -220,7 +220,7 @@ def ring_gather(A):
         A = jax.lax.ppermute(A, "X", onward)
         received.append(A)
     order = (me - 1 - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
 # %% ring_gather wrong: four chips, whatever there are
@@ -231,7 +231,7 @@ def ring_gather(A):
     for _ in range(N - 1):
         received.append(jax.lax.ppermute(received[-1], "X", onward))
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
 # %% ring_gather wrong: both ways, where one was asked for
@@ -243,7 +243,18 @@ def ring_gather(A):
     for hop in range(1, N - 1):
         received[hop] = jax.lax.ppermute(received[hop - 1], "X", onward)
     stacked = jnp.stack([received[k] for k in [*range(N - 1), -1]])
-    return jnp.concatenate(stacked[(me - jnp.arange(N)) % N])
+    return jnp.concatenate(stacked[(me - jnp.arange(N)) % N], axis=1)
+
+
+# %% ring_gather wrong: rows where columns are cut
+def ring_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    received = [A]
+    for _ in range(N - 1):
+        received.append(jax.lax.ppermute(received[-1], "X", onward))
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(jnp.stack(received)[order])
 
 
 # %% ring_gather wrong: the blocks stacked, not end to end
@@ -265,7 +276,7 @@ def ring_gather(A):
     for hop in range(1, N):
         A = jax.lax.ppermute(A, "X", back)
         whole = whole.at[(me + hop) % N].set(A)
-    return whole.reshape(-1, *A.shape[1:])
+    return jnp.hstack(list(whole))
 
 
 # %% ring_gather right: a loop that JAX runs
@@ -280,7 +291,7 @@ def ring_gather(A):
     _, others = jax.lax.scan(hop, A, length=N - 1)
     received = jnp.concatenate([A[None], others])
     ordered = jnp.roll(received[::-1], me + 1, axis=0)
-    return ordered.reshape(N * A.shape[0], A.shape[1])
+    return ordered.transpose(1, 0, 2).reshape(len(A), -1)
 
 
 # %% both_ways wrong: the library's gather
@@ -364,35 +375,74 @@ def gather_both_ways(A):
     return whole[order].reshape(-1, A.shape[1])
 
 
-# %% both_ways right: two streams, each written into place
-def gather_both_ways(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    right = [(chip, (chip + 1) % N) for chip in range(N)]
-    left = [(there, here) for here, there in right]
-    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
-    from_left = from_right = A
-    for hop in range(1, N // 2 + 1):
-        from_right = jax.lax.ppermute(from_right, "X", left)
-        whole = whole.at[(me + hop) % N].set(from_right)
-        if 2 * hop < N:
-            from_left = jax.lax.ppermute(from_left, "X", right)
-            whole = whole.at[(me - hop) % N].set(from_left)
-    return whole.reshape(-1, *A.shape[1:])
-
-
-# %% both_ways right: every block in two halves, one all round each way
+# %% both_ways wrong: the block from the opposite chip by one way only
 def gather_both_ways(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     onward = [(chip, (chip + 1) % N) for chip in range(N)]
     back = [(chip, (chip - 1) % N) for chip in range(N)]
+    behind, ahead = [A], [A]
+    for _ in range(N // 2):
+        behind.append(jax.lax.ppermute(behind[-1], "X", onward))
+    for _ in range((N - 1) // 2):
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", back))
+    received = jnp.stack(behind + ahead[:0:-1])
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(received[order])
+
+
+# %% both_ways wrong: the halves of the opposite block exchanged
+def gather_both_ways(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    back = [(chip, (chip - 1) % N) for chip in range(N)]
+    behind, ahead, middle = [A], [A], []
+    for _ in range((N - 1) // 2):
+        behind.append(jax.lax.ppermute(behind[-1], "X", onward))
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", back))
+    if N % 2 == 0:
+        left, _ = jnp.split(behind[-1], 2, axis=1)
+        _, right = jnp.split(ahead[-1], 2, axis=1)
+        left = jax.lax.ppermute(left, "X", onward)
+        right = jax.lax.ppermute(right, "X", back)
+        middle = [jnp.concatenate([right, left], axis=1)]
+    received = jnp.stack(behind + middle + ahead[:0:-1])
+    return jnp.concatenate(received[(me - jnp.arange(N)) % N])
+
+
+# %% both_ways right: only the block from the opposite chip is shared
+def gather_both_ways(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    back = [(chip, (chip - 1) % N) for chip in range(N)]
+    behind, ahead, middle = [A], [A], []
+    for _ in range((N - 1) // 2):
+        behind.append(jax.lax.ppermute(behind[-1], "X", onward))
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", back))
+    if N % 2 == 0:
+        left, _ = jnp.split(behind[-1], 2, axis=1)
+        _, right = jnp.split(ahead[-1], 2, axis=1)
+        left = jax.lax.ppermute(left, "X", onward)
+        right = jax.lax.ppermute(right, "X", back)
+        middle = [jnp.concatenate([left, right], axis=1)]
+    received = jnp.stack(behind + middle + ahead[:0:-1])
+    return jnp.concatenate(received[(me - jnp.arange(N)) % N])
+
+
+# %% both_ways right: halves of rows and columns, each written into place
+def gather_both_ways(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, (chip + 1) % N) for chip in range(N)]
+    left = [(there, here) for here, there in right]
     flat = A.reshape(-1)
-    upper, lower = [flat[: flat.size // 2]], [flat[flat.size // 2 :]]
-    for _ in range(N - 1):
-        upper.append(jax.lax.ppermute(upper[-1], "X", onward))
-        lower.append(jax.lax.ppermute(lower[-1], "X", back))
-    uppers = jnp.stack(upper)[(me - jnp.arange(N)) % N]
-    lowers = jnp.stack(lower)[(jnp.arange(N) - me) % N]
-    return jnp.concatenate([uppers, lowers], axis=1).reshape(-1, A.shape[1])
+    middle = flat.size // 2
+    whole = jnp.zeros((N, flat.size), A.dtype).at[me].set(flat)
+    first, second = flat[:middle], flat[middle:]
+    for hop in range(1, N):
+        first = jax.lax.ppermute(first, "X", left)
+        second = jax.lax.ppermute(second, "X", right)
+        whole = whole.at[(me + hop) % N, :middle].set(first)
+        whole = whole.at[(me - hop) % N, middle:].set(second)
+    return whole.reshape(-1, A.shape[1])
 
 
 # %% ring_scatter wrong: the library's ReduceScatter
@@ -584,14 +634,14 @@ def all_reduce(C):
 
 # %% exchange wrong: the library's AllToAll
 def exchange(A):
-    return jax.lax.all_to_all(A, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(A, "X", split_axis=0, concat_axis=1, tiled=True)
 
 
 # %% exchange wrong: gathers everything and cuts its part out
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    whole = jax.lax.all_gather(A, "X", tiled=True)
-    return jnp.stack(jnp.split(whole, N, axis=1))[me]
+    whole = jax.lax.all_gather(A, "X", axis=1, tiled=True)
+    return jnp.stack(jnp.split(whole, N))[me]
 
 
 # %% exchange wrong: whole blocks go round, and each cuts its part out
@@ -602,80 +652,80 @@ def exchange(A):
     for _ in range(N - 1):
         received.append(jax.lax.ppermute(received[-1], "X", onward))
     order = (me - jnp.arange(N)) % N
-    whole = jnp.concatenate(jnp.stack(received)[order])
-    return jnp.stack(jnp.split(whole, N, axis=1))[me]
+    whole = jnp.concatenate(jnp.stack(received)[order], axis=1)
+    return jnp.stack(jnp.split(whole, N))[me]
 
 
 # %% exchange wrong: parts in the order of their arrival
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.stack(jnp.split(A, N, axis=1))
+    parts = jnp.stack(jnp.split(A, N))
     received = [parts[me]]
     for s in range(1, N):
         away = [(chip, (chip + s) % N) for chip in range(N)]
         received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
-    return jnp.concatenate(received)
+    return jnp.concatenate(received, axis=1)
 
 
 # %% exchange wrong: sends the part of the wrong device
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.stack(jnp.split(A, N, axis=1))
+    parts = jnp.stack(jnp.split(A, N))
     received = [parts[me]]
     for s in range(1, N):
         away = [(chip, (chip + s) % N) for chip in range(N)]
         received.append(jax.lax.ppermute(parts[(me - s) % N], "X", away))
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
-# %% exchange wrong: cuts the rows, not the columns
+# %% exchange wrong: cuts the columns, not the rows
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = A.reshape(N, A.shape[0], -1)
+    parts = A.reshape(N, len(A) // N, -1, order="F")
     received = [parts[me]]
     for s in range(1, N):
         away = [(chip, (chip + s) % N) for chip in range(N)]
         received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
 # %% exchange right: written into place, the other way round
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    rows, width = A.shape[0], A.shape[1] // N
-    parts = A.reshape(rows, N, width)
-    result = jnp.zeros((N, rows, width), A.dtype).at[me].set(parts[:, me])
+    rows, width = A.shape[0] // N, A.shape[1]
+    parts = A.reshape(N, rows, width)
+    result = jnp.zeros((rows, N, width), A.dtype).at[:, me].set(parts[me])
     for s in range(1, N):
         away = [(chip, (chip - s) % N) for chip in range(N)]
-        came = jax.lax.ppermute(parts[:, (me - s) % N], "X", away)
-        result = result.at[(me + s) % N].set(came)
-    return result.reshape(N * rows, width)
+        came = jax.lax.ppermute(parts[(me - s) % N], "X", away)
+        result = result.at[:, (me + s) % N].set(came)
+    return result.reshape(rows, N * width)
 
 
 # %% exchange right: parts rolled so that number s travels s places
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.roll(jnp.stack(jnp.split(A, N, axis=1)), -me, axis=0)
+    parts = jnp.roll(jnp.stack(jnp.split(A, N)), -me, axis=0)
     came = [
         jax.lax.ppermute(part, "X", [(c, (c + s) % N) for c in range(N)])
         for s, part in enumerate(parts[1:], start=1)
     ]
     received = jnp.stack([parts[0], *came])
-    return jnp.roll(received[::-1], me + 1, axis=0).reshape(-1, A.shape[1] // N)
+    return jnp.hstack(list(jnp.roll(received[::-1], me + 1, axis=0)))
 
 
 # %% exchange right: its own part goes to itself, over no wire
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.stack(jnp.split(A, N, axis=1))
+    parts = jnp.stack(jnp.split(A, N))
     received = []
     for s in range(N):
         away = [(chip, (chip + s) % N) for chip in range(N)]
         received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
 # %% gradient wrong: as it was
@@ -955,7 +1005,10 @@ naive_sent = "V*(N - 1)"
 # %% both_ways equivalent: line 6: `(chip - 1) % N` loses its right side
 # JAX takes device -1 for the last one.
 
-# %% both_ways equivalent: line 13: `(me - jnp.arange(N)) % N` loses its right side
+# %% both_ways equivalent: line 11: `(me - jnp.arange(N)) % N` loses its right side
+# A negative index counts from the end, as the remainder would.
+
+# %% both_ways equivalent: line 12: `(jnp.arange(N) - me) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
 
 # %% ring_scatter equivalent: line 5: `(chip - 1) % N` loses its right side
