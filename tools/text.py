@@ -138,7 +138,8 @@ def fill_nbgrader(cell):
     """Complete nbgrader's metadata of a graded cell with its defaults.
 
     Check cells are locked, and may fail without stopping Run All: that is
-    what the tag `raises-exception` means to JupyterLab.
+    what the tag `raises-exception` means to JupyterLab. On the page they are
+    folded: what is asked stands above them.
     """
     given = cell.metadata.get("nbgrader")
     if given is None:
@@ -150,7 +151,7 @@ def fill_nbgrader(cell):
     filled = {**NBGRADER_DEFAULTS, "locked": check, **given}
     cell.metadata["nbgrader"] = nbformat.from_dict(dict(sorted(filled.items())))
     if check:
-        cell.metadata["tags"] = ["raises-exception"]
+        cell.metadata["tags"] = ["hide-input", "raises-exception"]
 
 
 def notebook(path):
