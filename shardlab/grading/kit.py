@@ -76,13 +76,15 @@ class Answer(NamedTuple):
 def read_set(path):
     """The cells before the first question, and the questions, of a notebook.
 
-    path     a solution notebook
+    path     a solution notebook; what a person grades, text, is passed over
     returns  (list of code texts, dict: name -> Question)
     raises   ValueError for a check that no answer cell precedes
     """
     setup, questions, current = [], {}, None
     for cell in nbformat.read(path, as_version=4).cells:
         mark = cell.metadata.get("nbgrader", {})
+        if cell.cell_type != "code":
+            continue
         if mark.get("solution"):
             current = Question(mark.grade_id, cell.source, {})
             questions[current.name] = current
@@ -90,7 +92,7 @@ def read_set(path):
             if current is None:
                 raise ValueError(f"{mark.grade_id} checks no answer cell")
             current.checks[mark.grade_id] = (mark.points, cell.source)
-        elif cell.cell_type == "code":
+        else:
             setup.append(cell.source)
     return setup, questions
 

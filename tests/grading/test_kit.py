@@ -5,6 +5,7 @@ import json
 import re
 import textwrap
 
+import nbformat
 import pytest
 
 from shardlab.grading import kit, mutants
@@ -446,3 +447,15 @@ def test_checks_that_are_broken_are_found_out(made):
         assert any(title in row["title"] for row in wrong), words
     assert words.count("<-- WRONG") == len(wrong)
     assert found["summary"]["kill_rate"] < 1
+
+
+def test_an_answer_in_words_is_no_question_of_the_kit(tmp_path):
+    mark = {"grade": True, "solution": True, "grade_id": "why", "points": 3}
+    words = nbformat.v4.new_markdown_cell("Because.")
+    words.metadata["nbgrader"] = mark
+    code = nbformat.v4.new_code_cell("x = 1")
+    code.metadata["nbgrader"] = {"solution": True, "grade_id": "x"}
+    path = tmp_path / "set.ipynb"
+    cells = [nbformat.v4.new_markdown_cell("# Title"), code, words]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    assert kit.read_set(path) == ([], {"x": kit.Question("x", "x = 1", {})})
