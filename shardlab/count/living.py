@@ -278,7 +278,8 @@ class Walk:
             self.deeper(body, dict(env), (*outer, *captured))
             for body in op.bodies
         ]
-        return list(map(joined, zip(*results, strict=True)))
+        made = map(joined, zip(*results, strict=True))
+        return [chosen(state, states) for state in made]
 
     def captured(self, body, env):
         """The values around a body that it reads."""
@@ -298,8 +299,8 @@ class Walk:
                 break
             carry = turned
         inner = {**env, **dict(zip(test.inputs, carry, strict=True))}
-        self.deeper(test, inner, outer)
-        return turned
+        tested = self.deeper(test, inner, outer)
+        return [chosen(state, tested) for state in turned]
 
 
 def known(state):
@@ -313,6 +314,13 @@ def joined(states):
     if all(state is first for state in states):
         return first
     return new(max(state.bytes for state in states), states)
+
+
+def chosen(state, by):
+    """A value among which data chose: it is no constant any more."""
+    if state.kind != CONSTANT or all(s.kind == CONSTANT for s in by):
+        return state
+    return replace(state, kind=COMPUTED)
 
 
 def view(op, states):

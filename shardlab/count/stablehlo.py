@@ -295,6 +295,8 @@ class Reader:
         """What the attributes of an operation say, as plain data."""
         said = {}
         for name, attribute in attributes.items():
+            if name in OF and op.name not in OF[name]:
+                refuse(op.name, f"{name} is no attribute of it")
             if name in READ:
                 with as_refusal(op.name, name):
                     said[name] = READ[name](attribute)
@@ -382,6 +384,31 @@ def scalar(attribute):
     return int(attribute[0]) if not type_.shape else None
 
 
+# Operations carry any attribute that somebody wrote by hand: a sum that says
+# its value would be taken for a constant.
+_MANUAL = ("sdy.manual_computation",)
+_GROUPS = (
+    "stablehlo.all_gather",
+    "stablehlo.all_reduce",
+    "stablehlo.all_to_all",
+    "stablehlo.collective_broadcast",
+    "stablehlo.reduce_scatter",
+)
+_PERMUTE = ("stablehlo.collective_permute",)
+OF = {
+    "callee": ("func.call",),
+    "channel_handle": _GROUPS + _PERMUTE,
+    "comparison_direction": ("stablehlo.compare",),
+    "decomposition": ("stablehlo.composite",),
+    "in_shardings": _MANUAL,
+    "manual_axes": _MANUAL,
+    "out_shardings": _MANUAL,
+    "replica_groups": _GROUPS,
+    "sharding": ("sdy.sharding_constraint",),
+    "source_target_pairs": _PERMUTE,
+    "use_global_device_ids": _GROUPS,
+    "value": ("stablehlo.constant",),
+}
 READ = {
     "callee": lambda a: ir.FlatSymbolRefAttr(a).value,
     "channel_handle": lambda a: stablehlo.ChannelHandle(a).handle,

@@ -36,6 +36,10 @@ UNSAFE = (
     "read and change your files and use your network. If you trust these, say "
     "--no-sandbox, or: make grade NO_SANDBOX=1 SUBMISSIONS=folder"
 )
+WITHOUT = (
+    "\ngraded without a sandbox: the submissions ran with all your rights, and "
+    "could change these results"
+)
 
 
 def parser():
@@ -156,7 +160,7 @@ def told(summary, work):
     lines += listing("refused", summary.refused)
     lines += listing("failed", [f"{where(one)}: {one.error}" for one in failed])
     lines += listing("timed out twice", [where(one) for one in slow])
-    lines += listing("checks that met an answer they do not know", notes)
+    lines += listing("remarks on submissions", notes)
     lines += listing("worth a look (similarity.csv)", summary.similar)
     waits = [one[:2] for one in summary.lines if one.status == report.BY_HAND]
     if waits:
@@ -248,7 +252,7 @@ def run(arguments, root):
                 f"{final:>6} of {line.most:g}  {line.status}"
             )
     print(f"\n{report.printed(summary.statistics)}\n")
-    print("\n".join(told(summary, work)))
+    print("\n".join(told(summary, work) + [WITHOUT] * options.no_sandbox))
     look = [
         one
         for one in summary.records.values()

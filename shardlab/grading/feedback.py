@@ -90,7 +90,8 @@ TEMPLATE = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
 )
 STYLE = """
 body { font: 16px/1.5 sans-serif; max-width: 50rem; margin: 2rem auto;
-       padding: 0 1rem; color: #1a1a1a; background: #fff; }
+       padding: 0 1rem; color: #1a1a1a; background: #fff;
+       overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1rem; margin: 0 0 .5rem; }
 pre { overflow-x: auto; white-space: pre-wrap; background: #f4f4f4;
       padding: .5rem; margin: .5rem 0; font-size: .875rem; }

@@ -20,9 +20,11 @@ def grafted(template, submission):
                 metadata, output, attachment or text cell of the submission is
                 in it. What was given out to be filled in is not run where the
                 submission lacks it: it would take back an answer that stands
-                in a cell of the student's own.
+                in a cell of the student's own. Where it has more cells of
+                its own than are run, a last one says how many are missing.
     """
-    answers, extra = taken(template, submission)
+    answers, every = taken(template, submission)
+    extra = first_of(every)
     made = copy.deepcopy(template)
     made.cells = [added(text) for text in extra.get(-1, ())]
     for number, cell in enumerate(copy.deepcopy(template).cells):
@@ -32,6 +34,7 @@ def grafted(template, submission):
             cell.source = answer(cell, answers.get(number, missing))
         made.cells.append(cell)
         made.cells += [added(text) for text in extra.get(number, ())]
+    made.cells += [added(f"# {said}") for said in left_out(every)]
     for number, cell in enumerate(made.cells):
         cell.id = f"cell-{number}"
     return made
@@ -46,22 +49,54 @@ def taken(template, submission):
               dict: number -> list of code texts that follow this cell, with -1
               for those before all others). An answer that stands in several
               cells of one name, as when a cell is split or copied, is the
-              first of them, and the others follow it as code.
+              first of them, and the others follow it as code; the parts of a
+              written one are put together.
     """
     places, answers, extra = Places(template), {}, {}
     last, blank = -1, {}
     for cell in submission.cells:
         text, place = cell.source, places.of(cell)
-        last = last if place is None else place
+        # Text without a name proves little: it never leads back.
+        last = last if place is None else places.after(last, place, cell)
         if place is not None and not places.asks(place):
             continue
         if place is not None and text == template.cells[place].source:
             blank[place] = text
         elif place is not None and place not in answers:
             answers[place] = shortened(text)
+        elif place is not None and places.is_written(place):
+            answers[place] = shortened(f"{answers[place]}\n\n{text}")
         elif cell.cell_type == "code" and text.strip():
             extra.setdefault(last, []).append(shortened(text))
-    return blank | answers, first_of(extra)
+    return blank | answers, extra
+
+
+def remarks(template, submission):
+    """What an instructor should know of how a submission was taken over.
+
+    template    the released notebook
+    submission  the student's
+    returns     list of sentences
+    """
+    answers, extra = taken(template, submission)
+    said = left_out(extra)
+    if not answers and any(map(utils.is_solution, template.cells)):
+        said.append(
+            "it has none of the answer cells of this assignment: it may be "
+            "the notebook of another one"
+        )
+    return said
+
+
+def left_out(extra):
+    """The sentence about cells that are not run, in a list; [] without any."""
+    number = sum(map(len, extra.values()))
+    if number <= MAX_EXTRA:
+        return []
+    return [
+        f"of {number} code cells of the student's own, {number - MAX_EXTRA} "
+        f"are left out: the first {MAX_EXTRA} are run"
+    ]
 
 
 def first_of(extra):
@@ -89,6 +124,14 @@ class Places:
         if (name := grade_id(cell)) in self.by_name:
             return self.by_name[name]
         return self.by_text.get((cell.cell_type, cell.source))
+
+    def after(self, last, number, cell):
+        """Which cell of ours precedes what follows a submitted cell."""
+        return number if grade_id(cell) in self.by_name else max(last, number)
+
+    def is_written(self, number):
+        """Whether our cell takes text and no code."""
+        return self.template.cells[number].cell_type != "code"
 
     def asks(self, number):
         """Whether our cell is one that takes an answer."""

@@ -268,7 +268,7 @@ def stored(root, wanted, target):
 
 
 def content(root, parts):
-    """The bytes of a plain file, and when it was last changed.
+    """The bytes of a plain file, and when it was last changed, now at most.
 
     root    descriptor of a folder
     parts   of the path below it
@@ -283,6 +283,7 @@ def content(root, parts):
                 raise Unfit("is a hard link to another file; copy it")
             data = stream.read(MAX_BYTES + 1)
         time = datetime.fromtimestamp(status.st_mtime, UTC)
+        time = min(time, datetime.now(UTC))  # a clock that was ahead
     except OSError as error:
         raise Unfit(f"cannot be read: {error.strerror}") from None
     except (ValueError, OverflowError):

@@ -18,7 +18,7 @@ from nbformat.v4 import new_output
 from shardlab import check
 from shardlab.check import NotAnswered, WrongAnswer
 from shardlab.grading import pictures, plain, student
-from shardlab.grading.graft import grafted
+from shardlab.grading.graft import grafted, remarks
 from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
 
 with warnings.catch_warnings():
@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
     timed_out   whether a deadline was met, so that a second try may do better
     stopped     sentences: which cell or check was stopped, and why
     notes       sentences for the instructor: checks that failed in a way that
-                their author did not foresee
+                their author did not foresee, cells that were left out
     """
 
     student: str
@@ -89,6 +89,7 @@ class Notebook:
         self.end = time.monotonic() + seconds.total
         self.boxes, self.ran, self.bad = {}, [], set()
         self.stops, self.timed_out, self.room = 0, False, MAX_OUTPUT
+        self.answered = False
 
     def __enter__(self):
         return self
@@ -165,8 +166,10 @@ class Notebook:
     def ask(self, kind, name, arguments):
         """The encoded answer to a check's question, as in `student`."""
         question = {"kind": kind, "name": name, "arguments": arguments}
+        self.answered = False
         reply = self.put(RUNNER, question)
         if isinstance(text := reply.get("answer"), str):
+            self.answered = text != NOTHING
             return text
         if "missing" in reply:
             raise NotAnswered(plain.printable(reply["missing"]))
@@ -182,6 +185,8 @@ class Notebook:
 
 RUNNER = "shardlab.grading.runner"
 EXECUTOR = "shardlab.grading.executor"
+# A variable that waits for its answer.
+NOTHING = plain.encode(None)
 
 
 def listed(reply, name):
@@ -216,10 +221,11 @@ class Graft(NbGraderPreprocessor):
 
     def __init__(self, template, **settings):
         super().__init__(**settings)
-        self.template = template
+        self.template, self.notes = template, []
 
     def preprocess(self, nb, resources):
         """The grafted notebook instead of the submitted one."""
+        self.notes = remarks(self.template, nb)
         return grafted(self.template, nb), resources
 
 
@@ -255,12 +261,14 @@ class Judge(NbGraderPreprocessor):
         return nb, resources
 
     def first_round(self, nb, notebook):
-        """Run everything in order; returns the numbers of failed checks."""
+        """Run everything in order; returns the numbers of unanswered checks."""
         failed = []
         for number, cell in enumerate(nb.cells):
             if utils.is_grade(cell) and not utils.is_solution(cell):
+                notebook.answered = False
                 cell.outputs = self.verdict(cell)
-                if has_failed(cell) and not is_stopped(cell):
+                guessed = notebook.answered or is_stopped(cell)
+                if has_failed(cell) and not guessed:
                     failed.append(number)
             elif cell.cell_type == "code":
                 try:
@@ -281,7 +289,8 @@ class Judge(NbGraderPreprocessor):
         """Ask failed checks again, now that every cell has run.
 
         What an answer needs may be defined further down: in the student's
-        JupyterLab, cells ran in the order in which they were clicked.
+        JupyterLab, cells ran in the order in which they were clicked. A check
+        that got an answer is not asked again: two answers are a guess.
         """
         for number in failed:
             found = self.verdict(nb.cells[number])
@@ -372,8 +381,9 @@ def grade(
     }
     judge = Judge(checks, grading)
     convert(config, identifier, assignment, graft, judge)
+    notes = graft.notes + judge.notes
     return Outcome(
-        identifier, assignment, judge.timed_out, judge.stopped, judge.notes
+        identifier, assignment, judge.timed_out, judge.stopped, notes
     )
 
 

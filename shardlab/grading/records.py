@@ -25,7 +25,8 @@ class Record(NamedTuple):
     scored      in how many cells of the gradebook it left a score
     timed_out   whether it met a deadline, in its second try as well
     stopped     sentences: which cells were stopped, and why
-    notes       sentences: checks that met an answer they do not know
+    notes       sentences: checks that met an answer they do not know, cells
+                that were left out
     error       why it failed, "" if it did not
     """
 

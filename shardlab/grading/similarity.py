@@ -237,5 +237,16 @@ def instruments(assignment, stubs, answers):
 
 
 def without_comments(text):
-    """`text` without what stands behind a # sign."""
-    return re.sub(r"#[^\n]*", "", text)
+    """`text` in whole lines, without comments.
+
+    A # sign in a string begins none. Where Python cannot read it, all is kept.
+    """
+    lines = io.StringIO(text).readlines()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                number, column = token.start
+                lines[number - 1] = lines[number - 1][:column] + "\n"
+    except (tokenize.TokenError, SyntaxError):
+        return text
+    return "".join(lines).replace("\\\n", " ")

@@ -205,7 +205,32 @@ def test_a_long_cell_becomes_an_error():
 def test_so_many_further_cells_are_taken():
     cells = [new_code_cell(f"x{n}") for n in range(graft.MAX_EXTRA + 50)]
     found = texts(insert(7, *cells))
-    assert found[len(PLAIN) :] == [f"x{n}" for n in range(graft.MAX_EXTRA)]
+    *kept, last = found[len(PLAIN) :]
+    assert kept == [f"x{n}" for n in range(graft.MAX_EXTRA)]
+    assert last.startswith("# of 150 code cells of the student's own, 50 are")
+    handed = new_notebook(cells=[answer(), *cells])
+    assert graft.remarks(released(), handed) == [last.removeprefix("# ")]
+
+
+def test_a_notebook_of_another_assignment_is_remarked_on():
+    other = new_notebook(cells=[new_code_cell("import jax"), answer("h", "")])
+    (remark,) = graft.remarks(released(), other)
+    assert "another one" in remark
+    assert graft.remarks(released(), released()) == []
+    assert graft.remarks(new_notebook(), other) == []
+
+
+def test_a_written_answer_in_several_cells_is_whole():
+    made = released()
+    parts = [marked(new_markdown_cell(t), "proof") for t in "abc"]
+    made.cells[-1:] = parts
+    found = grafted(released(), made).cells[-1]
+    assert found.source == "```text\na\n\nb\n\nc\n```"
+
+
+def test_text_that_is_ours_leads_no_cell_back():
+    again = [new_code_cell("import jax"), new_code_cell("uses f")]
+    assert texts(insert(7, *again))[-1] == "uses f"
 
 
 def test_half_characters_are_replaced():

@@ -355,6 +355,15 @@ def test_other_files_are_reported(folder):
     assert "bo is an empty folder" in text
 
 
+def test_nothing_is_handed_in_after_now(folder):
+    path = put(folder, f"ada/{FILE}")
+    os.utime(path, (4_000_000_000, 4_000_000_000))
+    before = datetime.now(UTC)
+    ((_, _, _, _, time),), refused = collect(folder)
+    assert refused == []
+    assert before <= time <= datetime.now(UTC)
+
+
 def test_a_timestamp_of_the_student_is_never_taken(folder):
     path = put(folder, f"ada/{FILE}")
     put(folder, "ada/timestamp.txt", b"1999-01-01 00:00:00 UTC")

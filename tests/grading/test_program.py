@@ -732,3 +732,32 @@ def test_printed_types_that_are_not_the_programs_are_refused():
         pytest.raises(WrongAnswer, match="are not those of the program"),
     ):
         student.types("f", asked)
+
+
+def by_branches(x):
+    """Numbers of which each is chosen by one of the data."""
+    numbers = jnp.arange(999.0)
+    return lax.cond(x[0, 0] > 0, lambda: numbers + 1, lambda: numbers)
+
+
+def by_turns(x):
+    """Numbers that are made as often as the data say."""
+
+    def turn(carry):
+        return carry[0] + 1, carry[1] + 1
+
+    return lax.while_loop(
+        lambda carry: carry[0] < x[0, 0], turn, (0.0, jnp.arange(999.0))
+    )[1]
+
+
+@pytest.mark.parametrize("function", [by_branches, by_turns])
+def test_constants_among_which_data_choose_are_held(function):
+    request = asked(
+        shape(8, 2),
+        mesh=X8,
+        in_specs=P("X"),
+        out_specs=P("X"),
+        check_vma=False,
+    )
+    assert handed_in(function, request).live() >= 4 * 999

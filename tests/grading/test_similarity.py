@@ -105,6 +105,8 @@ def test_what_was_given_out_is_not_counted_as_alike():
         "import shardlab\nshardlab.memory.bytes_of",
         "from shardlab.grading.kit import read_set",
         "importlib.import_module('shardlab.cost')",
+        "mark = '#'; from shardlab import cost",
+        "from shardlab \\\n    import cost",
     ],
 )
 def test_asking_an_instrument_is_found(text):

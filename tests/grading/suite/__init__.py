@@ -2,7 +2,15 @@
 
 import importlib
 
-NAMES = ("process", "notebook", "files", "protocol", "program", "output")
+NAMES = (
+    "process",
+    "notebook",
+    "files",
+    "protocol",
+    "program",
+    "output",
+    "second",
+)
 
 
 def members(name):

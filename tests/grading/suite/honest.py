@@ -361,6 +361,55 @@ def helper_below(notebook):
     )
 
 
+def answered_below(notebook):
+    """Two stubs left as they were; their answers stand in cells at the end."""
+    for name, text in (("copies", "copies = 2"), ("crossings", FORMULA)):
+        named(notebook, name)["source"] = STUBS[name]
+        notebook["cells"].append({**cell(text), "id": f"below-{name}"})
+
+
+STUBS = {
+    "copies": "copies = None\n# YOUR CODE HERE\nraise NotImplementedError()",
+    "crossings": "crossings = None",
+}
+FORMULA = "import sympy\ncrossings = 'D*(D - 1)'"
+
+
+def setup_again(notebook):
+    """Someone runs the imports once more, then defines what an answer needs."""
+    setup = next(c for c in notebook["cells"] if c["cell_type"] == "code")
+    helper_below(notebook)
+    notebook["cells"].insert(-1, {**cell(setup["source"]), "id": "again"})
+    last = "assert local_bytes(128, 64, 4, 2) == 4096"
+    notebook["cells"].append({**cell(last), "id": "last"})
+
+
+def renamed_answers(notebook):
+    """Answers in cells of names that are no longer ours."""
+    for name in of_answers():
+        named(notebook, name)["metadata"]["nbgrader"]["grade_id"] += "_v1"
+
+
+def another_below(notebook):
+    """The cells of another assignment stand below."""
+    for n, text in enumerate(("def other():\n    return 1", "assert other()")):
+        marked = cell(
+            text, nbgrader={"grade_id": f"other_{n}", "grade": n == 1}
+        )
+        notebook["cells"].append({**marked, "id": f"other-{n}"})
+
+
+def proof_in_parts(notebook):
+    """A written answer whose cell was split into three."""
+    proof = named(notebook, "proof")
+    place = notebook["cells"].index(proof)
+    words = ("First part.", "Second part.", "Third part.")
+    notebook["cells"][place : place + 1] = [
+        {**proof, "source": text, "id": f"part-{n}"}
+        for n, text in enumerate(words)
+    ]
+
+
 def typed_as_text(notebook):
     """An answer cell that became text, in a notebook otherwise done."""
     named(notebook, "copies").update(cell_type="markdown", source="It is 2.")
@@ -627,6 +676,23 @@ ROWS = (
     all_right(
         "thirty cells of notes",
         after=tuple(f"# note {n}\nx{n} = {n}\nx{n}" for n in range(30)),
+    ),
+    all_right(
+        "a hundred and fifty cells of notes",
+        after=tuple(f"x{n} = {n}" for n in range(150)),
+        note="50 are left out",
+    ),
+    all_right(
+        "answered below the checks",
+        change=answered_below,
+    ),
+    all_right("the setup again, and a helper below it", change=setup_again),
+    all_right("an older version of the questions", change=renamed_answers),
+    all_right("two assignments in one notebook", change=another_below),
+    all_right(
+        "a proof in three cells",
+        change=proof_in_parts,
+        present=("First part.", "Second part.", "Third part."),
     ),
     Row(
         "an unfinished text",

@@ -38,6 +38,7 @@ class Row:
     present  words that must be there
     seconds  how long a cell, and all of them, may take
     policy   what an instructor should know of the points, if anything
+    note     words of what the instructor is told of it, if anything
     """
 
     name: str
@@ -53,6 +54,7 @@ class Row:
     present: tuple = ()
     seconds: tuple = (8, 60)
     policy: str = ""
+    note: str = ""
 
 
 # Questions whose answers are no programs: they are graded in half the time.
@@ -136,6 +138,8 @@ def graded(row, at, who):
     said = shown(given.notebook)
     faults = [f"it shows {word!r}" for word in row.absent if word in said]
     faults += [f"no {word!r} in it" for word in row.present if word not in said]
+    if row.note not in " ".join(given.outcome.notes if given.outcome else ()):
+        faults.append(f"no note of {row.note!r}")
     faults += unlike(row, given.score, given.refused)
     return given._replace(faults=given.faults + faults)
 
