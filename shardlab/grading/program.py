@@ -45,6 +45,17 @@ MISTAKES = (
         "it calls code that is not in the program (a kernel or a library)",
     ),
     (
+        r"TracerIntegerConversionError",
+        "it takes an item of a Python list, or a length, by a number that is "
+        "known only when it runs, such as axis_index; use jnp.stack(...)[i] or "
+        "jax.lax.dynamic_slice",
+    ),
+    (
+        r"(reduce_scatter|all_to_all).*divisible",
+        "psum_scatter or all_to_all cuts a dimension into as many pieces as "
+        "there are devices, and this one does not divide; was another meant?",
+    ),
+    (
         r"TracerArrayConversionError|ConcretizationTypeError|TracerBoolConv",
         "it needs the numbers themselves while it is traced (NumPy on a JAX "
         "array, or an if on one)",

@@ -761,3 +761,20 @@ def test_constants_among_which_data_choose_are_held(function):
         check_vma=False,
     )
     assert handed_in(function, request).live() >= 4 * 999
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: [x, 2 * x][lax.axis_index("X")], "item of a Python list"),
+        (
+            lambda x: lax.psum_scatter(x, "X", scatter_dimension=1, tiled=True),
+            "psum_scatter or all_to_all cuts a dimension",
+        ),
+        (lambda x: x[0, 0], "a result has too few dimensions"),
+    ],
+)
+def test_a_common_slip_is_named(function, words):
+    wanted = asked(shape(16, 3), mesh=X8, in_specs=P("X"), out_specs=P("X"))
+    with pytest.raises(WrongAnswer, match=words):
+        program.export(function, wanted)
