@@ -647,6 +647,7 @@ def curves(x, lines, title, x_name, y_name, names="end", ax=None):
             )
     ax.set(xscale="log", yscale="log", xlabel=x_name, ylabel=y_name)
     ax.set_title(title)
+    ax.margins(y=0.15 if first else 0.05)
     if names == "legend":
         ax.legend()
     return ax
@@ -666,8 +667,9 @@ def block_matrix(cells, title=None, rows="", columns="", ax=None):
     returns  the axes drawn on
     """
     size = len(cells), max(map(len, cells))
-    ax = new_axes(ax, (1.3 * size[1] + 0.6, 0.5 * size[0] + 0.6))
-    wide = 2.6  # of a block, whose height is 1
+    longest = max(len(words) for row in cells for words in row)
+    wide = max(2.6, 0.28 * longest)  # of a block, whose height is 1
+    ax = new_axes(ax, (0.5 * wide * size[1] + 0.6, 0.5 * size[0] + 0.6))
     for (row, column), words in np.ndenumerate(np.array(cells, object)):
         fill = FILLS[0] if words else WHOLE
         corner = wide * column, row
@@ -741,7 +743,7 @@ def product_player(steps, N, title):
         drawn = "".join(
             drawn_product(chip, terms[chip], N, n > 0) for chip in range(N)
         )
-        height = 13 * N + 78
+        height = 13 * N + 110
         figures.append(
             f'<figure><svg viewBox="0 0 {FRAME} {height}" role="img" '
             f'aria-label="{words}">{drawn}</svg>'
@@ -760,17 +762,16 @@ def drawn_product(chip, terms, N, came):
     parts = [
         f'<text x="{short(left)}" y="10">chip {chip}</text>',
         f'<text x="{short(right + 32)}" y="{short(top + 10)}">B</text>',
-        f'<text x="{short(right + 32)}" y="{short(below + 10)}">C</text>',
+        f'<text x="{short(right - 8)}" y="{short(below + 54)}">C</text>',
     ]
     for block in range(N):
         fill = FILLS[block] if block == hand else None
         place = right, top + block * cell
         parts.append(drawn_block(*place, 28, cell, block, fill))
-    for block in range(N):
-        fill = FILLS[block] if block in terms else None
-        place = right + 28 * block / N, below
-        number = block if block in terms else ""
-        parts.append(drawn_block(*place, 28 / N, 40, number, fill))
+    apart = max(2, min(8, (pitch - 62) / max(N - 1, 1)))
+    for n, block in enumerate(terms):  # layers, the first one lowest
+        place = right + n * apart, below + n * apart
+        parts.append(drawn_block(*place, 28, 40, block, FILLS[block], True))
     block = drawn_block(left, below, 14, 40, hand, FILLS[hand])
     from_there = ((chip - 1) % N - chip) * pitch
     slide = f'<g class="s" style="--x:{short(from_there)}px;--y:0px">'
@@ -778,13 +779,16 @@ def drawn_product(chip, terms, N, came):
     return "".join(parts)
 
 
-def drawn_block(x, y, width, height, number, fill):
-    """SVG of a numbered rectangle, with a fill or none."""
-    box = f'x="{short(x)}" y="{short(y)}" width="{short(width)}"'
+def drawn_block(x, y, width, height, number, fill, corner=False):
+    """SVG of a rectangle, filled or not, its number amid it or in a corner."""
+    box = f'x="{short(x)}" y="{short(y)}" '
+    box += f'width="{short(width)}" height="{short(height)}"'
     style = f' style="fill:{fill}"' if fill else ""
     ink = ' fill="#111"' if fill else ""
+    if corner:
+        width, height = 9, 9
     across, down = x + width / 2 - 2.7, y + height / 2 + 3.3
     return (
-        f'<rect {box} height="{short(height)}"{style}/>'
+        f"<rect {box}{style}/>"
         f'<text{ink} x="{short(across)}" y="{short(down)}">{number}</text>'
     )
