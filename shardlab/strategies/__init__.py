@@ -9,4 +9,5 @@ Other layers have a `forward`, a `backward` and a LAYOUT of their own, and
 `layer` puts any of them on a mesh: ring_attention, gather_attention and ulysses
 cut the tokens of one sequence (`attention` is the same on one chip), expert
 cuts experts, sequence the norm around a TP block, and gpipe cuts in stages.
+collective_matmul hides the gather of one product behind its multiplication.
 """
