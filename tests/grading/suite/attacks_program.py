@@ -439,7 +439,7 @@ ROWS = (
     ),
     Row(
         "names that change when they are looked up",
-        of("copies"),
+        0,
         after=(
             "class Names(dict):\n"
             "    def get(self, *a): return 2\n"
@@ -448,7 +448,6 @@ ROWS = (
             "get_ipython().user_ns = Names(get_ipython().user_ns)",
         ),
         answers={"copies": "copies = 3"},
-        policy="2 is a right value of copies, however it is found",
     ),
     formula("a formula that calls", "crossings = \"__import__('os').abort()\""),
     formula("a formula with attributes", 'crossings = "D.__class__.__mro__"'),
