@@ -1,6 +1,6 @@
 """Attacks from within Python: patched libraries, odd objects, read oracles."""
 
-from tests.grading.suite.rows import Row, of, simple_without, without
+from tests.grading.suite.rows import Row, simple_without, without
 
 # Cells that change what a check in the same process would rely on.
 PATCHES = {
