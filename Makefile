@@ -47,7 +47,7 @@ check: setup  ## the quick tests, for an author at work (under a minute)
 
 lab: setup  ## copy missing chapters and exercises to work/, open JupyterLab
 	@$(PY) -m tools.work
-	@cd work && ../$(PY) -m jupyter lab --config=../tools/jupyterlab.py
+	@cd work && SHARD_BY_SHARD_STUDENT="$(STUDENT)" ../$(PY) -m jupyter lab --config=../tools/jupyterlab.py
 
 reset: setup  ## a fresh copy of exercise set SET=01; the old one is kept
 	@$(PY) -m tools.work --reset "$(SET)"

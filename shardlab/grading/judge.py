@@ -17,7 +17,7 @@ from nbformat.v4 import new_output
 
 from shardlab import check
 from shardlab.check import NotAnswered, WrongAnswer
-from shardlab.grading import pictures, plain, student
+from shardlab.grading import personal, pictures, plain, student
 from shardlab.grading.graft import grafted, remarks
 from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
 
@@ -377,10 +377,11 @@ def grade(
         "seconds": seconds,
         "isolated": isolated,
         "limits": limits,
-        "variables": {"SHARD_BY_SHARD_STUDENT": identifier},
+        "variables": {personal.VARIABLE: identifier},
     }
     judge = Judge(checks, grading)
-    convert(config, identifier, assignment, graft, judge)
+    with personal.belonging_to(identifier):
+        convert(config, identifier, assignment, graft, judge)
     notes = graft.notes + judge.notes
     return Outcome(
         identifier, assignment, judge.timed_out, judge.stopped, notes
