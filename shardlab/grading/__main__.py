@@ -219,16 +219,7 @@ CHECK = (
 
 def draft(arguments, root):
     """Write a mapping to be checked; returns the exit status."""
-    made = argparse.ArgumentParser(
-        prog="python -m shardlab.grading mapping",
-        description="Drafts a mapping from the names of files.",
-    )
-    made.add_argument(
-        "folder", help="what a course system handed out, unpacked"
-    )
-    made.add_argument("--roster", metavar="CSV", help="who is in the class")
-    made.add_argument("--output", default="mapping.csv", help="mapping.csv")
-    options = made.parse_args(arguments)
+    options = drafter().parse_args(arguments)
     if Path(options.output).exists():
         raise ValueError(f"{options.output} is there already; say --output")
     students = roster.read(options.roster) if options.roster else {}

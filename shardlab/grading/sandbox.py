@@ -6,7 +6,6 @@ files, output and time are limited. One line of JSON goes in, one comes out.
 """
 
 import contextlib
-import glob
 import itertools
 import json
 import os
@@ -428,12 +427,12 @@ def remove(group):
 
 def sweep():
     """Remove control groups that a killed grader left behind."""
-    for path in glob.glob(
-        f"{CGROUPS}/**/{GROUP}-*", recursive=False
-    ) + glob.glob(f"{CGROUPS}/*/{GROUP}-*"):
-        owner = path.rsplit("-", 2)[1]
-        if not os.path.exists(f"/proc/{owner}"):
-            remove(Path(path))
+    # Of version 2 they lie at the top, of version 1 below a controller.
+    for pattern in (f"{GROUP}-*", f"*/{GROUP}-*"):
+        for group in CGROUPS.glob(pattern):
+            owner = group.name.rsplit("-", 2)[1]
+            if not os.path.exists(f"/proc/{owner}"):
+                remove(group)
 
 
 def prove(hidden=(), limits=LIMITS):

@@ -310,3 +310,19 @@ def test_groups_that_a_killed_grader_left_are_removed():
     assert not left.exists()
     assert mine.exists()
     mine.rmdir()
+
+
+@pytest.mark.parametrize("below", [".", "memory"])
+def test_groups_of_both_versions_are_swept(below, tmp_path, monkeypatch):
+    monkeypatch.setattr(sandbox, "CGROUPS", tmp_path)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = tmp_path / below / f"{sandbox.GROUP}-{ended.pid}-0"
+    mine = tmp_path / below / f"{sandbox.GROUP}-{os.getpid()}-0"
+    other = tmp_path / below / "somebody-else"
+    for group in (left, mine, other):
+        group.mkdir(parents=True)
+    sandbox.sweep()
+    assert not left.exists()
+    assert mine.exists()
+    assert other.exists()
