@@ -3,6 +3,7 @@
 from itertools import product
 
 import jax
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -553,7 +554,7 @@ def test_bars_are_as_long_as_the_work():
     bars = axes[0, 0].patches
     assert len(bars) == 7
     assert sorted(bar.get_width() for bar in bars) == [3] * 4 + [8] * 3
-    plot.plt.close("all")
+    plt.close("all")
 
 
 def test_blocks_are_filled_where_there_is_a_text():
@@ -561,7 +562,7 @@ def test_blocks_are_filled_where_there_is_a_text():
     filled = [patch.get_facecolor()[:3] for patch in ax.patches]
     assert len(set(filled)) == 2
     assert {t.get_text() for t in ax.texts} >= {"a", "b", "i=1", "k=0"}
-    plot.plt.close("all")
+    plt.close("all")
 
 
 # --- traced at any size -------------------------------------------------------

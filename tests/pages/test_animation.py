@@ -2,10 +2,12 @@
 
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from shardlab import plot, ring
+from shardlab.plot import films
 from tests.pages.browser import MAX_PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
@@ -129,8 +131,8 @@ def test_every_moment_is_drawn_inside_its_picture():
             scene = plot.stage(moments, wrap)
             for chip in range(N):
                 x, y = scene.corner(chip)
-                assert 0 <= x <= plot.FRAME - scene.width * scene.columns
-                assert 8 <= y <= plot.FRAME - scene.height * scene.rows
+                assert 0 <= x <= films.FRAME - scene.width * scene.columns
+                assert 8 <= y <= films.FRAME - scene.height * scene.rows
 
 
 def test_the_four_collectives_are_drawn_from_their_films():
@@ -141,7 +143,7 @@ def test_the_four_collectives_are_drawn_from_their_films():
             held = sum(map(len, plot.film(*run(name, 3))[n]))
             digits = [t for t in ax.texts if t.get_text().isdecimal()]
             assert len(digits) == held
-    plot.plt.close(axes[0, 0].figure)
+    plt.close(axes[0, 0].figure)
 
 
 # ---- in a browser ------------------------------------------------------------
