@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shardlab import plot, ring
-from shardlab.plot import films
+from shardlab.plot.films import FRAME
 from tests.pages.browser import MAX_PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
@@ -131,8 +131,8 @@ def test_every_moment_is_drawn_inside_its_picture():
             scene = plot.stage(moments, wrap)
             for chip in range(N):
                 x, y = scene.corner(chip)
-                assert 0 <= x <= films.FRAME - scene.width * scene.columns
-                assert 8 <= y <= films.FRAME - scene.height * scene.rows
+                assert 0 <= x <= FRAME - scene.width * scene.columns
+                assert 8 <= y <= FRAME - scene.height * scene.rows
 
 
 def test_the_four_collectives_are_drawn_from_their_films():
