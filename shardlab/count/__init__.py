@@ -17,6 +17,8 @@ for which pieces would have to move or to be added: where and how, only the
 compiler decides.
 """
 
+from shardlab.count.algorithm import listing
+from shardlab.count.flops import flops
 from shardlab.count.holding import held
 from shardlab.count.ledger import collectives
 from shardlab.count.records import (
@@ -32,7 +34,9 @@ __all__ = [
     "Collective",
     "between",
     "collectives",
+    "flops",
     "held",
+    "listing",
     "sent",
     "table",
     "volume",

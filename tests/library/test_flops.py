@@ -1,0 +1,147 @@
+"""FLOPs of a program: two for each term of each element of each product."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jax import P
+from jax.sharding import AbstractMesh, AxisType
+
+from shardlab import count
+from shardlab.strategies import block, dp, fsdp, fsdp_tp, none, tp, typed
+
+MESH = (4, 2), ("X", "Y")
+sizes = st.integers(1, 6)
+
+
+def shape(*dims):
+    return jax.ShapeDtypeStruct(dims, jnp.float32)
+
+
+@given(sizes, sizes, sizes, sizes)
+def test_a_product_is_counted_as_its_loops_run(b, i, j, k):
+    run = np.zeros((b, i, k), int)
+    for n, row, column, _ in np.ndindex(b, i, k, j):
+        run[n, row, column] += 2  # a multiplication and an addition
+    program = count.flops(jnp.matmul, shape(b, i, j), shape(b, j, k))
+    assert program == run.sum()
+
+
+def test_what_is_elementwise_or_a_plain_sum_is_left_out():
+    assert count.flops(lambda x: jnp.sin(x * x).sum(), shape(4, 8)) == 0
+
+
+def test_an_outer_product_has_one_term():
+    assert count.flops(jnp.outer, shape(3), shape(5)) == 0  # no dot_general
+    assert count.flops(lambda x: x[:, None] @ x[None], shape(5)) == 2 * 25
+
+
+@pytest.mark.parametrize("strategy", [none, dp, fsdp, tp, fsdp_tp])
+def test_strategies_share_the_work_and_add_none(strategy):
+    B, D, F = 16, 24, 40
+    mesh = AbstractMesh(*MESH, (AxisType.Auto,) * 2)
+    args = block.arguments(strategy, mesh, B, D, F)
+    sharing = {"none": 1, "dp": 4, "fsdp": 4, "tp": 2, "fsdp_tp": 8}
+    share = sharing[strategy.__name__.rpartition(".")[2]]
+    program = block.gradients(strategy, mesh)
+    assert count.flops(program, *args) == 12 * B * D * F // share
+
+
+@pytest.mark.parametrize("name", ["dp", "fsdp", "tp", "fsdp_tp"])
+def test_types_say_the_same(name):
+    B, D, F = 16, 24, 40
+    by_hand = {"dp": dp, "fsdp": fsdp, "tp": tp, "fsdp_tp": fsdp_tp}[name]
+    auto = AbstractMesh(*MESH, (AxisType.Auto,) * 2)
+    args = block.arguments(by_hand, auto, B, D, F)
+    expected = count.flops(block.gradients(by_hand, auto), *args)
+    mesh = AbstractMesh(*MESH, (AxisType.Explicit,) * 2)
+    with jax.sharding.use_abstract_mesh(mesh):
+        args = block.arguments(by_hand, mesh, B, D, F)
+        program = typed.gradients(getattr(typed, name))
+        assert count.flops(program, *args) == expected
+
+
+def typed_product(left, right, out, mesh):
+    """FLOPs of a 16 x 32 by 32 x 24 product that is cut as specs say."""
+
+    def placed(dims, spec):
+        sharding = jax.NamedSharding(mesh, spec)
+        return jax.ShapeDtypeStruct(dims, jnp.float32, sharding=sharding)
+
+    with jax.sharding.use_abstract_mesh(mesh):
+        return count.flops(
+            lambda A, B: jnp.matmul(A, B, out_sharding=out),
+            placed((16, 32), left),
+            placed((32, 24), right),
+        )
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "out", "ways"),
+    [
+        (P("X", None), P(None, "Y"), P("X", "Y"), 8),  # case 1
+        (P(None, "X"), P(None, None), P(None, None), 1),  # 2: gathered first
+        (P(None, "X"), P("X", None), P(None, None), 4),  # 3, all-reduced
+        (P(None, "X"), P("X", None), P(None, "X"), 4),  # 3, scattered after
+        (P("X", None), P(None, "X"), P("X", None), 4),  # 4: one is gathered
+        (P(None, ("X", "Y")), P(("X", "Y"), None), P(None, None), 8),
+    ],
+)
+def test_the_four_cases(left, right, out, ways):
+    mesh = AbstractMesh(*MESH, (AxisType.Explicit,) * 2)
+    whole = 2 * 16 * 32 * 24
+    assert typed_product(left, right, out, mesh) == whole // ways
+
+
+def test_loops_and_calls_are_counted_as_often_as_they_run():
+    one = 2 * 4**3
+
+    def loop(x):
+        return jax.lax.fori_loop(0, 5, lambda _, y: jnp.tanh(y @ x), x)
+
+    def scanned(x):
+        return jax.lax.scan(lambda y, _: (jax.jit(loop)(y), None), x, None, 3)
+
+    square = shape(4, 4)
+    assert count.flops(loop, square) == 5 * one
+    assert count.flops(scanned, square) == 15 * one
+    remembered = jax.checkpoint(lambda x: jnp.sin(x @ x) @ x)
+    assert count.flops(remembered, square) == 2 * one
+    # Both products again, but for the last, and two gradients of each.
+    grad = jax.grad(lambda x: remembered(x).sum())
+    assert count.flops(grad, square) == (2 + 1 + 4) * one
+
+
+def test_branches_must_agree():
+    def choose(x, *branches):
+        return jax.lax.cond(x[0, 0] > 0, *branches, x)
+
+    square = shape(4, 4)
+    alike = (lambda x: x @ x, lambda x: x.T @ x)
+    assert count.flops(lambda x: choose(x, *alike), square) == 2 * 4**3
+    with pytest.raises(ValueError, match="`cond`"):
+        count.flops(lambda x: choose(x, alike[0], jnp.sin), square)
+
+
+def test_what_cannot_be_counted_is_refused_by_name():
+    square = shape(4, 4)
+    with pytest.raises(ValueError, match="`while`"):
+        count.flops(
+            lambda x: jax.lax.while_loop(
+                lambda y: y.sum() < 9, lambda y: y @ y, x
+            ),
+            square,
+        )
+    with pytest.raises(ValueError, match="conv_general_dilated"):
+        count.flops(
+            lambda x: jax.lax.conv(
+                x[None, None], x[None, None], (1, 1), "SAME"
+            ),
+            square,
+        )
+    with pytest.raises(ValueError, match="pure_callback"):
+        count.flops(lambda x: jax.pure_callback(np.sin, x, x), square)
+    with pytest.raises(ValueError, match="f must be a function"):
+        count.flops(3, square)
