@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import jax
-from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import AbstractMesh, AxisType, use_abstract_mesh
 
 from shardlab import cost, count
 from shardlab.arguments import whole
@@ -26,6 +26,7 @@ from shardlab.strategies import (
     fsdp_tp,
     gather_attention,
     gpipe,
+    heads,
     layer,
     megatron,
     none,
@@ -55,6 +56,7 @@ BLOCKS = {
 LAYERS = {
     "sequence": (sequence, {}),
     "sequence, In gathered again": (sequence, {"keep_In": False}),
+    "heads": (heads, {}),
     "context, ring": (ring_attention, {}),
     "context, gather": (gather_attention, {}),
     "context, ulysses": (ulysses, {}),
@@ -184,6 +186,7 @@ def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
         "sequence, In gathered again": cost.sequence_volume(
             B, D, regather=True
         ),
+        "heads": cost.tp_volume(B, D),
         "context, ring": cost.context_volume(B, D, kv, "ring", X=Z),
         "context, gather": cost.context_volume(B, D, kv, "gather"),
         "context, ulysses": cost.context_volume(B, D, kv, "ulysses"),
@@ -193,7 +196,7 @@ def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
     }
 
 
-def shapes(name, B, D, F, Z, H, G, E, m, **_):
+def shapes(name, B, D, F, Y, Z, H, G, E, m, **_):
     """Shapes of the arguments of one of LAYERS; Target has that of the first.
 
     name     a key of LAYERS
@@ -204,6 +207,8 @@ def shapes(name, B, D, F, Z, H, G, E, m, **_):
     if name.startswith("context"):
         d = D // H
         return {"Q": (B, G, H // G, d), "K": (B, G, d), "V": (B, G, d)}
+    if name == "heads":
+        return head_shapes(B, D, Y)
     name = name.partition(",")[0]
     many = {"expert": (E,), "gpipe": (Z,)}.get(name, ())
     weights = {"W_in": (*many, D, F), "W_out": (*many, F, D)}
@@ -212,6 +217,18 @@ def shapes(name, B, D, F, Z, H, G, E, m, **_):
         "gpipe": {"In": (Z, m, B // m, D)},
     }
     return first.get(name, {"In": (B, D), "gain": (D,)}) | weights
+
+
+def head_shapes(B, D, Y):
+    """Shapes for one head on each chip; how many there are moves no byte."""
+    W_Q, W_K = (D, Y, 1, D // Y), (D, Y, D // Y)
+    W_O = W_Q[1:] + W_Q[:1]
+    return {"In": (B, D), "W_Q": W_Q, "W_K": W_K, "W_V": W_K, "W_O": W_O}
+
+
+def over(name):
+    """The axis that one of LAYERS cuts something over."""
+    return "Y" if name.partition(",")[0] in ("sequence", "heads") else "Z"
 
 
 def layer_counts(name, X, Y, Z, **sizes):
@@ -227,11 +244,11 @@ def layer_counts(name, X, Y, Z, **sizes):
     if strategy is expert:
         visits = sizes["k"] * sizes["B"] // (Z * sizes["E"])
         options = {"C": options["capacity"] * visits, "k": sizes["k"]}
-    named = {"X": X, "Y": Y} if strategy is sequence else {"X": X, "Z": Z}
+    named = {"X": X, "Y": Y} if over(name) == "Y" else {"X": X, "Z": Z}
     mesh = AbstractMesh(
         tuple(named.values()), tuple(named), (AxisType.Auto,) * 2
     )
-    args = layer.shapes(strategy, mesh, **shapes(name, Z=Z, **sizes))
+    args = layer.shapes(strategy, mesh, **shapes(name, Y=Y, Z=Z, **sizes))
     forward = layer.forward(strategy, mesh, **options)
     forward = count.collectives(forward, *args)
     both = layer.gradients(strategy, mesh, **options)
@@ -251,6 +268,18 @@ def counts(name, B, D, F, X, Y, **others):
     """
     if name in LAYERS:
         return layer_counts(name, **layer_sizes(B, D, F, X, Y, **others))
+    with use_abstract_mesh(AbstractMesh((), ())):  # whatever mesh is set
+        return block_counts(name, B, D, F, X, Y)
+
+
+def block_counts(name, B, D, F, X, Y):
+    """The same for one of BLOCKS, while no mesh is set.
+
+    name, B, D, F, X, Y  as in `counts`
+    returns  three tuples of records: forward, backward, update
+    raises   ValueError that names what does not divide
+    source   chapter 9
+    """
     strategy, options = BLOCKS[name]
     mesh = AbstractMesh((X, Y), ("X", "Y"), (AxisType.Auto,) * 2)
     args = block.arguments(strategy, mesh, B, D, F)
@@ -293,8 +322,8 @@ def layer_rows(sizes):
     """The rows of LAYERS, for sizes as `layer_sizes` returns them."""
     found = []
     for name, step in layer_formulas(**sizes).items():
-        axis = "Y" if name.startswith("sequence") else "Z"
-        found += compared(name, {axis: step}, layer_counts(name, **sizes))
+        counted = layer_counts(name, **sizes)
+        found += compared(name, {over(name): step}, counted)
     return found
 
 
