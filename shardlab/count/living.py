@@ -24,14 +24,18 @@ nought times the data, say). `live` is what cannot be hidden.
 
 from dataclasses import dataclass, replace
 
+import jax
+
 from shardlab.count.exported import (
     CALLS,
     COLLECTIVES,
     ELEMENTWISE,
     Scope,
     called,
+    counted,
 )
 from shardlab.count.layouts import local_bytes, refuse
+from shardlab.count.stablehlo import read
 
 MOVERS = ("all_gather", "all_to_all", "permute", "broadcast")
 _VIEWS = """
@@ -114,6 +118,22 @@ def peaks(program, of=None):
     walk = Walk(of is not None, Scope(module, dict(module.mesh)))
     walk.body(main, dict(zip(main.inputs, states, strict=True)), (), True)
     return Peaks(walk.most[True], walk.most[False])
+
+
+def alive(f, *args, of=None):
+    """The most that a function holds at a time while it runs.
+
+    f        function of arrays that moves what it moves in a shard_map
+    args     arrays or jax.ShapeDtypeStruct, each with a sharding on one mesh;
+             no tuples or dicts of them
+    of       as in `peaks`
+    returns  Peaks, bytes on one device, its arguments included
+    raises   ValueError that names what cannot be followed
+    source   chapter 7
+    """
+    made = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
+    module = read(made)
+    return peaks(counted(module, dict(module.mesh)), of)
 
 
 def new(size, states=(), **changes):
