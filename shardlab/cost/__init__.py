@@ -2,12 +2,13 @@
 
 Bytes, seconds, FLOP/s and bytes/s; a multiply-add is two FLOPs. `link_bw` is
 one link in one direction, W = 2 link_bw what a chip sends along an axis that
-is a closed ring. Six parts:
+is a closed ring. Seven parts:
 
 collectives  seconds and exact bytes on rings, lines and tori
 network      the way that a mesh axis takes on a chip's network, and beyond
 matmuls      one matmul, on one chip and on several
 volumes      bytes that a layer moves under each strategy
+transformer  the same of a whole Transformer, its ends included
 strategies   seconds of a layer, a step, a run under each strategy
 thresholds   where a strategy is compute-bound, and the best split
 
@@ -92,6 +93,12 @@ from shardlab.cost.thresholds import (
     tp_limit,
     x_opt,
 )
+from shardlab.cost.transformer import (
+    TRANSFORMERS,
+    Elements,
+    transformer_elements,
+    transformer_volume,
+)
 from shardlab.cost.volumes import (
     CONTEXTS,
     STRATEGIES,
@@ -118,6 +125,8 @@ __all__ = [
     "CONTEXTS",
     "KINDS",
     "STRATEGIES",
+    "TRANSFORMERS",
+    "Elements",
     "VOLUMES",
     "Step",
     "Times",
@@ -195,6 +204,8 @@ __all__ = [
     "tp_limit",
     "tp_volume",
     "training_flops",
+    "transformer_elements",
+    "transformer_volume",
     "volume",
     "weight_bytes",
     "x_opt",

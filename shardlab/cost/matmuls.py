@@ -81,7 +81,8 @@ def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
     source     scaling-book part 1, "matrix multiplication"
     """
     t_math = matmul_flops(B, D, F) / flops_at(chip, precision)
-    t_hbm = _bytes(itemsize) * (B * D + D * F + B * F) / chip.hbm_bw
+    [itemsize] = sizes(itemsize=itemsize)
+    t_hbm = itemsize * (B * D + D * F + B * F) / chip.hbm_bw
     return max(t_math, t_hbm)
 
 
@@ -97,8 +98,8 @@ def compute_bound_batch(D, F, chip, itemsize=2, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 1, "matrix multiplication"
     """
-    D, F = sizes(D=D, F=F)
-    knee = flops_at(chip, precision) / chip.hbm_bw * _bytes(itemsize) / 2
+    D, F, itemsize = sizes(D=D, F=F, itemsize=itemsize)
+    knee = flops_at(chip, precision) / chip.hbm_bw * itemsize / 2
     room = D * F / knee - D - F
     return D * F / room if room > 0 else inf
 

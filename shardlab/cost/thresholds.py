@@ -17,8 +17,6 @@ from shardlab.cost.strategies import t_layer
 from shardlab.cost.volumes import matrices
 from shardlab.hw import flops_at, ring_directions
 
-_EITHER = (True, False)
-
 
 def tokens_per_chip(chip, n_axes=1, precision="bf16", itemsize=2, wrap=True):
     """Tokens that each chip needs for DP or FSDP to be compute-bound.
@@ -32,14 +30,21 @@ def tokens_per_chip(chip, n_axes=1, precision="bf16", itemsize=2, wrap=True):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5, data parallelism and FSDP
     """
-    return _alpha(chip, n_axes, "n_axes", precision, itemsize, wrap)
+    C, W = flops_at(chip, precision), bandwidth(chip, n_axes, wrap)
+    return C / W * sizes(itemsize=itemsize)[0] / 2
 
 
-def _alpha(chip, n_axes, name, precision="bf16", itemsize=2, wrap=True):
-    """FLOPs of a chip in the time in which two elements move."""
-    [itemsize] = sizes(itemsize=itemsize)
-    W = bandwidth(chip, n_axes, wrap, name)
-    return flops_at(chip, precision) / W * itemsize / 2
+def alpha_along(name, n_axes, chip, wrap=True, **how):
+    """`tokens_per_chip` along the axes of the network under one mesh axis.
+
+    name     what the caller calls n_axes, for errors, such as "M_X"
+    n_axes, chip, wrap, how  as in `tokens_per_chip`
+    returns  tokens per chip
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 5, mixed FSDP and tensor parallelism
+    """
+    bandwidth(chip, n_axes, wrap, name)
+    return tokens_per_chip(chip, n_axes, wrap=wrap, **how)
 
 
 def tp_limit(F, chip, n_axes=1, gated=False, **how):
@@ -72,10 +77,10 @@ def mixed_tokens_per_chip(F, chip, M_X=2, M_Y=1, gated=False, **how):
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    overlap = one_of("overlap", how.pop("overlap", True), _EITHER)
+    overlap = one_of("overlap", how.pop("overlap", True), (True, False))
     wrap_X, wrap_Y = of_each("wrap", how.pop("wrap", True))
-    alpha_X = _alpha(chip, M_X, "M_X", wrap=wrap_X, **how)
-    alpha_Y = _alpha(chip, M_Y, "M_Y", wrap=wrap_Y, **how)
+    alpha_X = alpha_along("M_X", M_X, chip, wrap_X, **how)
+    alpha_Y = alpha_along("M_Y", M_Y, chip, wrap_Y, **how)
     longer = alpha_X * alpha_Y / (sizes(F=F)[0] * matrices(gated) / 2)
     return longer if overlap else 4 * longer
 
@@ -111,7 +116,7 @@ def x_opt(B, F, N, M_X=2, M_Y=1, gated=False, wrap=True):
     """
     B, F, M_X, M_Y = sizes(B=B, F=F, M_X=M_X, M_Y=M_Y)
     fast_X, fast_Y = (
-        1 + one_of("wrap", w, _EITHER) for w in of_each("wrap", wrap)
+        1 + one_of("wrap", w, (True, False)) for w in of_each("wrap", wrap)
     )
     weights = F * matrices(gated) / 2
     faster = M_X * fast_X / (M_Y * fast_Y)

@@ -1,0 +1,410 @@
+"""Every strategy, run: is it right, what does it move, what does it hold.
+
+A strategy runs in float32 on eight simulated devices and on one; loss and
+gradients are compared. Bytes that move are counted in the same program, traced
+in bf16, and held against their formula; bytes that are held are those of the
+real arrays, weights and gradients once they are cast to bf16.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+
+from shardlab import agreement, cost, count, memory, pipeline
+from shardlab.arguments import one_of
+from shardlab.strategies import (
+    adam,
+    attention,
+    block,
+    expert,
+    layer,
+    none,
+    staged,
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of one strategy.
+
+    name      of the strategy
+    chips     {axis: devices}
+    loss, gradients, step  the largest deviation from one device, as a share
+              of the largest element of an array: of the loss, of gradients, of
+              weights and states after the optimiser's step; None: not run
+    moved     records of forward, backward and update, by `count`
+    rows      agreement.Row of each part and axis: formula and count
+    held      {"weights", "gradients", "states"}: bytes on each device
+    promised  the same by `memory`; empty where nothing is held
+    source    chapter 9
+    """
+
+    name: str
+    chips: dict
+    loss: float
+    gradients: float
+    step: float | None
+    moved: tuple
+    rows: list
+    held: dict
+    promised: dict
+
+
+# ---- seeing ------------------------------------------------------------------
+
+
+def deviation(found, wanted):
+    """The largest difference of two trees, as a share of the largest element.
+
+    found, wanted  trees of arrays of the same shapes
+    returns  the largest over all arrays; 0 where they are equal bit by bit
+    raises   ValueError if a shape differs, or a number is not finite
+    source   chapter 5
+    """
+
+    def one(a, b):
+        a, b = (np.asarray(x, np.float64) for x in (a, b))
+        if a.shape != b.shape:
+            raise ValueError(f"found must be of shape {b.shape}, got {a.shape}")
+        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+            raise ValueError("found and wanted must be finite")
+        difference = np.abs(a - b).max(initial=0)
+        return float(difference and difference / np.abs(b).max())
+
+    return max(jax.tree.leaves(jax.tree.map(one, found, wanted)), default=0.0)
+
+
+def bytes_each(tree):
+    """Bytes of real arrays on each device, which must all hold as much.
+
+    tree     tree of jax.Array
+    returns  int
+    raises   ValueError if one device holds more than another
+    source   ZeRO paper, figure 1
+    """
+    devices = {}
+    for x in jax.tree.leaves(tree):
+        for shard in x.addressable_shards:
+            name = shard.device.id
+            devices[name] = devices.get(name, 0) + shard.data.nbytes
+    if len(set(devices.values())) > 1:
+        raise ValueError(f"tree must lie evenly on devices, got {devices}")
+    return max(devices.values(), default=0)
+
+
+def in_bf16(tree):
+    """The same arrays in the precision in which training keeps them.
+
+    tree     tree of arrays
+    returns  tree of arrays of bf16, where they were
+    source   chapter 7
+    """
+    cast = jax.jit(partial(jax.tree.map, lambda x: x.astype(jnp.bfloat16)))
+    return cast(tree)
+
+
+def held_bytes(weights, gradients, states):
+    """Bytes on each device: weights and gradients in bf16, states in float32.
+
+    weights, gradients, states  trees of jax.Array
+
+    returns  {"weights", "gradients", "states"}: int
+    source   ZeRO paper, figure 1
+    """
+    weights, gradients = in_bf16(weights), in_bf16(gradients)
+    trees = {"weights": weights, "gradients": gradients, "states": states}
+    return {name: bytes_each(tree) for name, tree in trees.items()}
+
+
+def promised_bytes(params, N=1, zero=0):
+    """The same by the ZeRO paper's formulas, the state's three parts together.
+
+    params, N, zero  as in `memory.state_terms`
+    returns  {"weights", "gradients", "states"}: bytes on each device
+    raises   ValueError that names the argument
+    source   ZeRO paper, figure 1
+    """
+    terms = memory.state_terms(params, N, zero)
+    states = terms["master"] + terms["m"] + terms["v"]
+    return {
+        "weights": terms["param"],
+        "gradients": terms["grad"],
+        "states": states,
+    }
+
+
+def devices(chips):
+    """A mesh of simulated devices.
+
+    chips    {axis: devices}
+    returns  jax.sharding.Mesh with Auto axes
+    source   chapter 1
+    """
+    auto = (AxisType.Auto,) * len(chips)
+    return jax.make_mesh(tuple(chips.values()), tuple(chips), axis_types=auto)
+
+
+def no_devices(chips):
+    """A mesh of as many chips as one likes, on which programs are counted.
+
+    chips    {axis: devices}
+    returns  AbstractMesh with Auto axes
+    source   chapter 2
+    """
+    auto = (AxisType.Auto,) * len(chips)
+    return AbstractMesh(tuple(chips.values()), tuple(chips), auto)
+
+
+def placed(tree, mesh, specs):
+    """Arrays on the devices of a mesh.
+
+    tree     tree of arrays
+    mesh     jax.sharding.Mesh
+    specs    tree of PartitionSpec
+    returns  tree of jax.Array
+    source   chapter 1
+    """
+    return jax.tree.map(
+        lambda x, spec: jax.device_put(x, NamedSharding(mesh, spec)),
+        tree,
+        specs,
+    )
+
+
+def normal(seed, *shape):
+    """Random numbers of no symmetry, the same for the same seed."""
+    random = np.random.default_rng(seed)
+    return random.normal(size=shape).astype(np.float32)
+
+
+# ---- the two-matmul block ----------------------------------------------------
+
+B, D, F = 16, 24, 40
+MIXED = {"X": 4, "Y": 2}
+
+
+def chips_of(name):
+    """The devices that a strategy uses, eight of them.
+
+    name     of a strategy, such as "fsdp" or "tp, In gathered again"
+    returns  {"X": chips, "Y": chips}
+    source   chapter 9
+    """
+    name = name.partition(",")[0]
+    one = {"none": 1, "fsdp_tp": 4, "tp": 1, "megatron": 1, "sequence": 1}
+    X = one.get(name, 8)
+    return {"X": X, "Y": {1: 8, 4: 2, 8: 1}[X] if name != "none" else 1}
+
+
+def of_block(name):
+    """What is seen of the two-matmul block under a strategy.
+
+    name     a key of agreement.BLOCKS
+    returns  Evidence; small whole numbers, so that it is equal bit by bit
+    raises   ValueError if the strategy is not known
+    source   chapter 9
+    """
+    strategy, how = agreement.BLOCKS[one_of("name", name, agreement.BLOCKS)]
+    chips = chips_of(name)
+    mesh, one = devices(chips), devices({"X": 1, "Y": 1})
+    loss, *gradients = run_block(strategy, mesh, how)
+    alone, *wanted = run_block(none, one, {})
+    dW = gradients[1:]
+    zero = {"zero1": 1, "zero2": 2, "fsdp": 3, "fsdp_tp": 3}.get(
+        name.partition(",")[0], 0
+    )
+    moved = agreement.counts(name, B, D, F, **chips)
+    formula = agreement.formulas(B, D, F, **chips)[name]
+    weights, states = step_block(strategy, mesh, dW)
+    expected = step_block(none, one, wanted[1:])
+    return Evidence(
+        name,
+        chips,
+        deviation(loss.sum(), alone.sum()),
+        deviation(gradients, wanted),
+        deviation((weights, states), expected),
+        moved,
+        agreement.compared(name, formula, moved),
+        held_bytes(weights, dW, states),
+        # The gradients that the optimiser is given: of ZeRO-1 cut by then.
+        promised_bytes(2 * D * F / chips["Y"], chips["X"], zero)
+        | ({"gradients": 4 * D * F / 8} if zero == 1 else {}),
+    )
+
+
+def run_block(strategy, mesh, how):
+    """Parts of the loss, dIn, dW_in and dW_out of small whole numbers."""
+    draw = np.random.default_rng(0).integers
+    sizes = [(B, D), (B, D), (D, F), (F, D)]
+    arrays = [draw(-2, 3, size).astype(np.float32) for size in sizes]
+    return jax.jit(block.gradients(strategy, mesh, **how))(*arrays)
+
+
+def step_block(strategy, mesh, dW):
+    """Weights and states that the optimiser's step leaves on the devices."""
+    states = [in_training(i, normal(i, *dw.shape)) for i, dw in enumerate(dW)]
+    update = jax.jit(block.updates(strategy, mesh))
+    *weights, one, other = update(*dW, *states)
+    return weights, (one, other)
+
+
+def in_training(seed, W):
+    """A state of weights that have been trained a while: master, m and v.
+
+    seed     a whole number
+    W        array of weights
+    returns  three arrays like W; v is at least 1, so that no step is wild
+    source   chapter 5
+    """
+    m, v = normal([seed, 1], *W.shape), 1 + normal([seed, 2], *W.shape) ** 2
+    return W, m, v
+
+
+# ---- tokens of a sequence, experts -------------------------------------------
+
+Z, HEADS, GROUPS, EXPERTS = 8, 16, 8, 8
+TOKENS = 8 * Z
+SIZES = agreement.layer_sizes(
+    TOKENS, 48, 56, 2, Z, Z=Z, H=HEADS, G=GROUPS, E=EXPERTS, k=2, m=4
+)
+
+
+def of_layer(name):
+    """What is seen of a layer that another axis cuts.
+
+    name     a key of agreement.LAYERS, but for "gpipe"
+    returns  Evidence; nothing is said of what is held
+    raises   ValueError if the strategy is not known
+    source   chapters 12 to 14
+    """
+    known = [of for of in agreement.LAYERS if of != "gpipe"]
+    strategy, options = agreement.LAYERS[one_of("name", name, known)]
+    axis = agreement.over(name)
+    few, many = alike(strategy, options)
+    shapes = agreement.shapes(name, **SIZES)
+    arrays = [normal(i, *s) for i, s in enumerate([*shapes.values()])]
+    target = normal(99, *arrays[0].shape)
+    one = attention if name.startswith("context") else strategy
+    alone = layer.gradients(one, devices({axis: 1}), **few)
+    cut = layer.gradients(strategy, devices({axis: 8}), **many)
+    loss, *found = jax.jit(cut)(target, *arrays)
+    expected, *wanted = jax.jit(alone)(target, *arrays)
+    moved = agreement.layer_counts(name, **SIZES)
+    formula = {axis: agreement.layer_formulas(**SIZES)[name]}
+    return Evidence(
+        name,
+        {axis: 8},
+        deviation(loss.sum(), expected.sum()),
+        deviation(found, wanted),
+        None,
+        moved,
+        agreement.compared(name, formula, moved),
+        {},
+        {},
+    )
+
+
+def alike(strategy, options):
+    """Options on one device and on eight, so that both do the same.
+
+    Experts drop tokens group by group, and one device is one group: each gets
+    as many slots as there are tokens, and nothing is dropped.
+    """
+    if strategy is not expert:
+        return options, options
+    return {"C": TOKENS, "k": 2}, {"C": TOKENS // Z, "k": 2}
+
+
+# ---- pipelines ---------------------------------------------------------------
+
+STAGES, MICROBATCHES = 4, 4
+SCHEDULES = {
+    "naive": (partial(pipeline.naive, STAGES, MICROBATCHES), 1),
+    "gpipe": (partial(pipeline.gpipe, STAGES, MICROBATCHES), 1),
+    "1f1b": (partial(pipeline.one_f_one_b, STAGES, MICROBATCHES), 1),
+    "interleaved": (partial(pipeline.interleaved, STAGES, MICROBATCHES, 2), 2),
+    "zero bubble": (partial(pipeline.zero_bubble, STAGES, MICROBATCHES), 1),
+}
+
+
+def of_pipeline(name):
+    """What is seen of the two-matmul block as stages, under a schedule.
+
+    name     a key of SCHEDULES
+    returns  Evidence
+    raises   ValueError if the schedule is not known
+    source   chapter 11
+    """
+    make, v = SCHEDULES[one_of("name", name, SCHEDULES)]
+    events, ways = make(), pipeline.routes(STAGES, MICROBATCHES, v)
+    mesh = devices({"Z": STAGES})
+    batch = (MICROBATCHES, B // MICROBATCHES, D)
+    In, Target = normal(1, *batch), normal(2, *batch)
+    params = (
+        normal(3, STAGES, v, D, F) / D**0.5,
+        normal(4, STAGES, v, F, D) / F**0.5,
+    )
+    step = staged.gradients(staged.BLOCK, events, ways, mesh)
+    loss, dIn, found = jax.jit(step)(In, Target, params)
+    alone, *wanted = one_after_the_other(In, Target, params)
+    chips = no_devices({"Z": STAGES})
+    step = staged.gradients(staged.BLOCK, events, ways, chips, rolled=False)
+    moved = count.collectives(step, *in_bf16((In, Target, params)))
+    formula = cost.pipeline_volume(B, D)
+    size = params[0].size + params[1].size
+    lying = jax.tree.map(lambda _: jax.P("Z"), params)
+    return Evidence(
+        name,
+        {"Z": STAGES},
+        deviation(loss.sum(), alone),
+        deviation((dIn.sum(0), *found), tuple(wanted)),
+        None,
+        moved,
+        boundary_rows(name, moved, formula.forward * v),
+        held_bytes(placed(params, mesh, lying), found, states_like(found)),
+        promised_bytes(size / STAGES),
+    )
+
+
+def states_like(gradients):
+    """The optimiser's states of weights that lie as their gradients."""
+    return jax.tree.map(adam.start, gradients)
+
+
+def one_after_the_other(In, Target, params):
+    """Loss, dIn, dW_in and dW_out of the same stages on one device."""
+
+    def loss(In, params):
+        p, v = params[0].shape[:2]
+        for chunk in range(v):
+            for stage in range(p):
+                W_in, W_out = (w[stage, chunk] for w in params)
+                In = In @ W_in @ W_out
+        return jnp.sum((In - Target) ** 2) / 2
+
+    value, (dIn, (dW_in, dW_out)) = jax.value_and_grad(loss, argnums=(0, 1))(
+        In, params
+    )
+    return value, dIn, dW_in, dW_out
+
+
+def boundary_rows(name, moved, V):
+    """Bytes over the boundary of the first two stages, there and back.
+
+    name     of the schedule
+    moved    records of the whole program
+    V        bytes that the formula has for either way
+    returns  list of agreement.Row
+    source   chapter 11
+    """
+    ways = {"forward": (0, 1), "backward": (1, 0)}
+    return [
+        agreement.Row(
+            name, part, "Z", V, *[count.between(moved, *way, "Z")] * 2
+        )
+        for part, way in ways.items()
+    ]

@@ -1,0 +1,216 @@
+"""The Transformer under every strategy, run: as `shardlab.evidence` says."""
+
+from functools import cache, partial
+
+import jax
+import numpy as np
+from jax.sharding import AbstractMesh, use_abstract_mesh
+
+from shardlab import agreement, cost, count, evidence, pipeline
+from shardlab.arguments import one_of
+from shardlab.count import exported, living, stablehlo
+from shardlab.plan.models import Model
+from shardlab.transformer import model as decoder
+from shardlab.transformer import stages, training
+
+# Numbers that differ wherever they can, so that a swap would show.
+TINY = Model(
+    "tiny",
+    L=8,
+    D=32,
+    F=48,
+    heads=16,
+    kv_heads=8,
+    head_size=3,
+    vocab=40,
+    context=6,
+)
+B = 8 * TINY.context
+
+
+def formula_sizes(model):
+    """What the formulas want to know of a model: L, D, F, h, kv and vocab.
+
+    model    shardlab.plan.Model
+    returns  tuple of int
+    source   scaling-book part 4
+    """
+    d = model.head_size
+    heads = model.heads * d, model.kv_heads * d
+    return model.L, model.D, model.F, *heads, model.vocab
+
+
+def counts(name, model, B, X=1, Y=1):
+    """Records of each part of a training step, counted from its program.
+
+    name     of a strategy, or a Strategy
+    model    shardlab.plan.Model; its `context` is T
+    B        tokens of the step
+    X, Y     chips of the data axis and of the TP axis
+    returns  three tuples of records: forward, backward, update
+    raises   ValueError that names what does not divide
+    source   chapter 9
+    """
+    with use_abstract_mesh(AbstractMesh((), ())):  # whatever mesh is set
+        return step_counts(name, model, B, X, Y)
+
+
+def step_counts(name, model, B, X, Y):
+    """The same, while no mesh is set."""
+    mesh = evidence.no_devices({"X": X, "Y": Y})
+    tokens, targets, W, states = training.arguments(name, mesh, model, B)
+    batch, T = (tokens, targets, W), model.context
+    forward = count.collectives(training.forward(name, mesh, T), *batch)
+    passes = training.gradients(name, mesh, T)
+    both = count.collectives(passes, *batch)
+    _, dW = jax.eval_shape(passes, *batch)
+    update = count.collectives(training.updates(name, mesh), dW, states)
+    return forward, both[len(forward) :], update  # `both` begins with forward
+
+
+def rows(name, model, B, X=1, Y=1):
+    """Formula and count side by side, as in `shardlab.agreement`.
+
+    name, model, B, X, Y  as in `counts`
+    returns  list of agreement.Row
+    raises   ValueError that names what does not divide, or is idle
+    source   chapter 9
+    """
+    sizes = formula_sizes(model)
+    formula = cost.transformer_volume(name, B, *sizes, X, Y)
+    counted = counts(name, model, B, X, Y)
+    return agreement.compared(name, formula, counted)
+
+
+def alive(name, model, B, X):
+    """The most that a device of X holds in both passes, at the worst moment.
+
+    name, model, B  as in `counts`
+    X        devices of the data axis; they must exist
+    returns  shardlab.count.living.Peaks: bytes of weights that were gathered,
+             and of everything, in bf16
+    raises   ValueError that names what does not divide
+    source   chapter 7
+    """
+    mesh = evidence.devices({"X": X, "Y": 1})
+    arguments = training.arguments(name, mesh, model, B)[:3]
+    passes = jax.jit(training.gradients(name, mesh, model.context))
+    program = jax.export.export(passes)(*arguments).serialize()
+    module = stablehlo.read(bytes(program))
+    return living.peaks(exported.counted(module, dict(mesh.shape)))
+
+
+# ---- on eight devices --------------------------------------------------------
+
+
+@cache
+def data(model=TINY, B=B):
+    """Random tokens, targets and weights.
+
+    model, B  as in `counts`
+    returns  tokens[B], targets[B] and the tree of weights, NumPy arrays
+    source   chapter 5
+    """
+    random = np.random.default_rng(1)
+    tokens, targets = random.integers(0, model.vocab, (2, B), dtype=np.int32)
+    return tokens, targets, decoder.start(model)
+
+
+@cache
+def ran(name):
+    """A training step of TINY under a strategy, on the devices that it uses.
+
+    name     of a strategy
+    returns  parts of the loss, gradients as the backward pass leaves them,
+             gradients, weights, states: trees of jax.Array
+    source   chapter 9
+    """
+    mesh, T = evidence.devices(evidence.chips_of(name)), TINY.context
+    parts, left, dW = jax.jit(both_gradients(name, mesh, T))(*data())
+    states = jax.tree.map(partial(evidence.in_training, 0), data()[2])
+    weights, states = jax.jit(training.updates(name, mesh))(dW, states)
+    return parts, left, dW, weights, states
+
+
+def both_gradients(name, mesh, T):
+    """`training.gradients` and `training.left_by_backward` in one program."""
+
+    def passes(*batch):
+        parts, dW = training.gradients(name, mesh, T)(*batch)
+        if training.strategy(name).zero == 1:
+            return parts, training.left_by_backward(name, mesh, T)(*batch), dW
+        return parts, dW, dW  # nothing is left to be done to these
+
+    return passes
+
+
+def of(name):
+    """What is seen of the Transformer under a strategy.
+
+    name     of a strategy
+    returns  Evidence; gradients are held as the backward pass leaves them
+    raises   ValueError if the strategy is not known
+    source   chapter 9
+    """
+    chips = evidence.chips_of(name)
+    at = training.strategy(name)
+    parts, left, dW, weights, states = ran(name)
+    alone, _, *wanted = ran("none")
+    sizes = formula_sizes(TINY)
+    params = cost.transformer_elements(*sizes, chips["Y"]).total
+    moved = counts(name, TINY, B, **chips)
+    formula = cost.transformer_volume(name, B, *sizes, **chips)
+    return evidence.Evidence(
+        name,
+        chips,
+        evidence.deviation(parts.sum(), alone.sum()),
+        evidence.deviation(dW, wanted[0]),
+        evidence.deviation((weights, states), tuple(wanted[1:])),
+        moved,
+        agreement.compared(name, formula, moved),
+        evidence.held_bytes(weights, left, states),
+        evidence.promised_bytes(params, chips["X"], at.zero),
+    )
+
+
+def of_pipeline(name):
+    """What is seen of the Transformer as stages, under a schedule.
+
+    name     a key of evidence.SCHEDULES
+    returns  Evidence; the embedding is held by all stages, and so is the head,
+             once for each chunk
+    raises   ValueError if the schedule is not known
+    source   chapter 11
+    """
+    p, m = evidence.STAGES, evidence.MICROBATCHES
+    schedules = evidence.SCHEDULES
+    make, v = schedules[one_of("name", name, schedules)]
+    events, ways = make(), pipeline.routes(p, m, v)
+    mesh = evidence.devices({"Z": p})
+    step = stages.gradients(events, ways, mesh, TINY.context)
+    parts, dW = jax.jit(step)(*data())
+    alone, _, wanted, _, _ = ran("none")
+    V = cost.pipeline_volume(B, TINY.D).forward * v
+    moved = pipeline_counts(events, ways)
+    return evidence.Evidence(
+        name,
+        {"Z": p},
+        evidence.deviation(parts.sum(), alone.sum()),
+        evidence.deviation(dW, wanted),
+        None,
+        moved,
+        evidence.boundary_rows(name, moved, V),
+        {},
+        {},
+    )
+
+
+def pipeline_counts(events, ways):
+    """Records of what stages hand on, counted from the program in bf16."""
+    p, m = evidence.STAGES, len(ways)
+    v, (_, targets, W) = len(ways[0]) // p, data()
+    mesh = evidence.no_devices({"Z": p})
+    step = stages.between_stages(events, ways, mesh, TINY.context, B, False)
+    In = jax.ShapeDtypeStruct((m, B // m, TINY.D), "bfloat16")
+    W = jax.eval_shape(lambda W: stages.dealt(W, p, v), evidence.in_bf16(W))
+    return count.collectives(step, In, targets.reshape(m, -1), W)
