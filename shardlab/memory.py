@@ -57,7 +57,7 @@ def bytes_per_param(recipe):
     raises   ValueError if the recipe is not known
     source   ZeRO paper
     """
-    recipe = _recipe(recipe)
+    recipe = named_recipe(recipe)
     return sum(getattr(recipe, part) for part in _PARTS)
 
 
@@ -73,8 +73,8 @@ def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     raises   ValueError if an argument is out of range or unknown
     source   ZeRO paper, figure 1
     """
-    params, N = real("params", params, above=0), _devices(N)
-    zero, recipe = one_of("zero", zero, (0, 1, 2, 3)), _recipe(recipe)
+    params, N = real("params", params, above=0), data_devices(N)
+    zero, recipe = one_of("zero", zero, (0, 1, 2, 3)), named_recipe(recipe)
     cut_from = {"param": 3, "grad": 2, "master": 1, "m": 1, "v": 1}
     return {
         part: params * getattr(recipe, part) / (N if zero >= stage else 1)
@@ -113,7 +113,7 @@ def max_params(hbm, N=1, zero=0, recipe="mixed-precision"):
 
 
 def _state_bytes_per_param(N, zero, recipe):
-    N, recipe = _devices(N), _recipe(recipe)
+    N, recipe = data_devices(N), named_recipe(recipe)
     total, param, grad = bytes_per_param(recipe), recipe.param, recipe.grad
     return {
         0: total,
@@ -123,12 +123,14 @@ def _state_bytes_per_param(N, zero, recipe):
     }[one_of("zero", zero, (0, 1, 2, 3))]
 
 
-def _devices(N):
+def data_devices(N):
+    """N, the data-parallel devices, if it is a whole number of at least 1."""
     real("N", whole("N", N))  # refuses what no float can hold
     return N
 
 
-def _recipe(recipe):
+def named_recipe(recipe):
+    """The Recipe with this name in RECIPES, or the Recipe itself."""
     if isinstance(recipe, Recipe):
         return recipe
     return RECIPES[one_of("recipe", recipe, RECIPES)]
@@ -404,7 +406,7 @@ def _step_sizes(L, layer_params, layer_bytes, recipe, first):
     one_of("first", first, (False, True))
     if whole("L", L) > MOST_LAYERS:
         raise ValueError(f"L must be at most {MOST_LAYERS:,} layers, got {L}")
-    return L, layer_params, layer_bytes, _recipe(recipe)
+    return L, layer_params, layer_bytes, named_recipe(recipe)
 
 
 def _layer_bytes(layer_params, layer_bytes, recipe):

@@ -68,6 +68,22 @@ def fsdp_tp(In, W_in, W_out):
     return reshard(Out, P("X", "Y"))
 
 
+def pods(In, W_in, W_out):
+    """FSDP inside each pod, and data parallelism across pods, over P.
+
+    In       In[B_PX, D], on a mesh with Explicit axes
+    W_in     W_in[D_X, F], in every pod
+    W_out    W_out[F, D_X], in every pod
+    returns  Out[B_PX, D]
+    source   scaling-book part 5, scaling across pods
+    """
+    W_in = reshard(W_in, P("X", None, reduced={"P"}))  # nothing moves yet
+    W_in = reshard(W_in, P(None, None, reduced={"P", "X"}))  # W_in[D, F]
+    W_out = reshard(W_out, P(None, "X", reduced={"P"}))
+    W_out = reshard(W_out, P(None, None, reduced={"P", "X"}))  # W_out[F, D]
+    return In @ W_in @ W_out
+
+
 def gradients(block, regather=False):
     """Both passes of a typed block, the second one derived by JAX.
 
