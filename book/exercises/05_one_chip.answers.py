@@ -1,0 +1,696 @@
+# Answers that the checks of exercise set 5 must reject or accept.
+#
+# A cell is titled with the answer cell's grade_id, then `wrong: ` with the
+# mistake or `right: ` with what is different. Run by tests/exercises.
+
+# %% product wrong: dA with its factors exchanged, so transposed
+def matmul_gradients(X, A, dY):
+    return [dY @ A.T, dY.T @ X]
+
+
+# %% product wrong: dX transposed
+def matmul_gradients(X, A, dY):
+    return [A @ dY.T, X.T @ dY]
+
+
+# %% product wrong: dX and dA exchanged
+def matmul_gradients(X, A, dY):
+    return [X.T @ dY, dY @ A.T]
+
+
+# %% product wrong: the new matrices' change, downhill
+def matmul_gradients(X, A, dY):
+    return [-dY @ A.T, -X.T @ dY]
+
+
+# %% product wrong: the mean over rows
+def matmul_gradients(X, A, dY):
+    return [dY @ A.T, X.T @ dY / len(X)]
+
+
+# %% product wrong: a tuple of one
+def matmul_gradients(X, A, dY):
+    return [dY @ A.T]
+
+
+# %% product right: by the letters
+def matmul_gradients(X, A, dY):
+    dX = np.einsum("ik,jk->ij", dY, A)
+    dA = np.einsum("ij,ik->jk", X, dY)
+    return [dX, dA]
+
+
+# %% product right: JAX differentiates
+def matmul_gradients(X, A, dY):
+    _, back = jax.vjp(jnp.matmul, jnp.float32(X), jnp.float32(A))
+    return list(back(jnp.float32(dY)))
+
+
+# %% product right: outer products, row by row
+def matmul_gradients(X, A, dY):
+    dA = sum(np.outer(x, dy) for x, dy in zip(X, dY))
+    dX = np.stack([A @ dy for dy in dY])
+    return [dX, dA]
+
+
+# %% owed wrong: weights' gradients are always owed
+def owed(In, Tmp, W_in, W_out):
+    return [In[0], "", In[0], ""]
+
+
+# %% owed wrong: an axis may cut both dimensions that stay
+def owed(In, Tmp, W_in, W_out):
+    def product(left, right):
+        return left if left == right else "move"
+
+    return [
+        product(Tmp[0], In[0]),
+        product(In[1], W_out[1]),
+        product(In[0], Tmp[0]),
+        product(Tmp[1], W_in[1]),
+    ]
+
+
+# %% owed wrong: one of the two being cut is enough
+def owed(In, Tmp, W_in, W_out):
+    def product(row, left, right, column):
+        if left and right and left != right or set(row) & set(column):
+            return "move"
+        return left or right
+
+    return [
+        product(Tmp[1], Tmp[0], In[0], In[1]),
+        product(In[0], In[1], W_out[1], W_out[0]),
+        product(In[1], In[0], Tmp[0], Tmp[1]),
+        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
+    ]
+
+
+# %% owed wrong: dW_in is dTmp times Tmp
+def owed(In, Tmp, W_in, W_out):
+    def product(row, left, right, column):
+        if left != right or set(row) & set(column):
+            return "move"
+        return left
+
+    return [
+        product(Tmp[1], Tmp[0], In[0], In[1]),
+        product(In[0], In[1], W_out[1], W_out[0]),
+        product(Tmp[1], Tmp[0], Tmp[0], Tmp[1]),
+        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
+    ]
+
+
+# %% owed wrong: the last two are exchanged
+def owed(In, Tmp, W_in, W_out):
+    def product(row, left, right, column):
+        if left != right or set(row) & set(column):
+            return "move"
+        return left
+
+    return [
+        product(Tmp[1], Tmp[0], In[0], In[1]),
+        product(In[0], In[1], W_out[1], W_out[0]),
+        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
+        product(In[1], In[0], Tmp[0], Tmp[1]),
+    ]
+
+
+# %% owed wrong: the order of axes does not matter
+def owed(In, Tmp, W_in, W_out):
+    def product(row, left, right, column):
+        if set(left) != set(right) or set(row) & set(column):
+            return "move"
+        return left
+
+    return [
+        product(Tmp[1], Tmp[0], In[0], In[1]),
+        product(In[0], In[1], W_out[1], W_out[0]),
+        product(In[1], In[0], Tmp[0], Tmp[1]),
+        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
+    ]
+
+
+# %% owed wrong: a debt is something that must move
+def owed(In, Tmp, W_in, W_out):
+    def product(row, left, right, column):
+        if left != right or left or set(row) & set(column):
+            return "move"
+        return left
+
+    return [
+        product(Tmp[1], Tmp[0], In[0], In[1]),
+        product(In[0], In[1], W_out[1], W_out[0]),
+        product(In[1], In[0], Tmp[0], Tmp[1]),
+        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
+    ]
+
+
+# %% owed right: arrays by name, and dimensions by letter
+def owed(In, Tmp, W_in, W_out):
+    there = {
+        "In": dict(zip("BD", In)),
+        "dOut": dict(zip("BD", In)),
+        "Tmp": dict(zip("BF", Tmp)),
+        "dTmp": dict(zip("BF", Tmp)),
+        "W_in": dict(zip("DF", W_in)),
+        "W_out": dict(zip("FD", W_out)),
+    }
+    pairs = [("Tmp", "dOut"), ("dOut", "W_out"), ("In", "dTmp")]
+    found = []
+    for left, right in [*pairs, ("dTmp", "W_in")]:
+        left, right = there[left], there[right]
+        [over] = set(left) & set(right)
+        [stay] = set(left) - {over}
+        [other] = set(right) - {over}
+        clash = set(left[stay]).intersection(right[other])
+        fits = left[over] == right[over] and not clash
+        found.append(left[over] if fits else "move")
+    return found
+
+
+# %% owed right: every axis is counted
+def owed(In, Tmp, W_in, W_out):
+    four = [
+        (Tmp[0], In[0], Tmp[1] + In[1]),
+        (In[1], W_out[1], In[0] + W_out[0]),
+        (In[0], Tmp[0], In[1] + Tmp[1]),
+        (Tmp[1], W_in[1], Tmp[0] + W_in[0]),
+    ]
+    results = []
+    for summed, with_it, stay in four:
+        twice = any(stay.count(axis) > 1 for axis in stay)
+        results.append("move" if twice or summed != with_it else summed)
+    return results
+
+
+# %% owed equivalent: line 7: `(F, B_Tmp, B, D)` is reversed
+# The same product, transposed: rows and columns change places, and so do the
+# two factors.
+
+# %% owed equivalent: line 7: `(B, D, D_out, F_out)` is reversed
+# The same product, transposed: rows and columns change places, and so do the
+# two factors.
+
+# %% owed equivalent: line 8: `(D, B, B_Tmp, F)` is reversed
+# The same product, transposed: rows and columns change places, and so do the
+# two factors.
+
+# %% owed equivalent: line 8: `(B_Tmp, F, F_in, D_in)` is reversed
+# The same product, transposed: rows and columns change places, and so do the
+# two factors.
+
+
+# %% gate wrong: silu's derivative is sigma
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+
+
+# %% gate wrong: dIn by the gate alone
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T
+    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+
+
+# %% gate wrong: dIn by the other way alone
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dUp @ W_in.T
+    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+
+
+# %% gate wrong: no silu at all
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    dTmp = dOut @ W_out.T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * Up).T @ dOut]
+
+
+# %% gate wrong: dGate without Up
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+
+
+# %% gate wrong: the two weights' gradients exchanged
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, In.T @ dUp, In.T @ dGate, (Gate * sigma * Up).T @ dOut]
+
+
+# %% gate wrong: dW_out from Up without the gate
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, In.T @ dGate, In.T @ dUp, Up.T @ dOut]
+
+
+# %% gate wrong: gradients transposed
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    return [dIn, dGate.T @ In, dUp.T @ In, dOut.T @ (Gate * sigma * Up)]
+
+
+# %% gate right: JAX differentiates
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    def gated(In, W_gate, W_in, W_out):
+        return (jax.nn.silu(In @ W_gate) * (In @ W_in)) @ W_out
+
+    arrays = [jnp.float32(x) for x in (In, W_gate, W_in, W_out)]
+    return list(jax.vjp(gated, *arrays)[1](jnp.float32(dOut)))
+
+
+# %% gate right: two branches, each by its own rule
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    Tmp, back = jax.vjp(lambda z, u: jax.nn.silu(z) * u, Gate, Up)
+    dGate, dUp = back(jnp.einsum("bd,fd->bf", dOut, W_out))
+    branches = ((dGate, W_gate), (dUp, W_in))
+    dIn = sum(jnp.einsum("bf,df->bd", d, W) for d, W in branches)
+    grads = [jnp.einsum("bd,bf->df", In, d) for d, _ in branches]
+    return [dIn, *grads, jnp.einsum("bf,bd->fd", Tmp, dOut)]
+
+
+# %% flops wrong: a multiply-add is one
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 3 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = B * weights + 2 * B * T * N * H
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: no scores
+def layer_flops(B, T, D, F, N, K, H):
+    forward = 2 * B * (3 * D * F + 2 * D * N * H + 2 * D * K * H)
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: all tokens see all tokens of the batch
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 3 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = 2 * B * weights + 4 * B * B * N * H
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: scores as wide as the model
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 3 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = 2 * B * weights + 4 * B * T * D
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: as many key heads as query heads
+def layer_flops(B, T, D, F, N, K, H):
+    forward = 2 * B * (3 * D * F + 4 * D * N * H) + 4 * B * T * N * H
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: no gate
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 2 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = 2 * B * weights + 4 * B * T * N * H
+    return [forward, 2 * forward]
+
+
+# %% flops wrong: backward is as long as forward
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 3 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = 2 * B * weights + 4 * B * T * N * H
+    return [forward, forward]
+
+
+# %% flops wrong: scores only for K heads
+def layer_flops(B, T, D, F, N, K, H):
+    weights = 3 * D * F + 2 * D * N * H + 2 * D * K * H
+    forward = 2 * B * weights + 4 * B * T * K * H
+    return [forward, 2 * forward]
+
+
+# %% flops right: matrix by matrix
+def layer_flops(B, T, D, F, N, K, H):
+    shapes = [(D, F)] * 3 + [(D, N * H)] * 2 + [(D, K * H)] * 2
+    forward = sum(2 * B * rows * columns for rows, columns in shapes)
+    for _ in range(B // T):  # each sequence by itself
+        forward += N * (2 * T * H * T + 2 * T * T * H)
+    return [forward, forward * 2]
+
+
+# %% flops right: a token at a time
+def layer_flops(B, T, D, F, N, K, H):
+    for_a_token = 6 * D * F + 4 * D * H * (N + K) + N * T * 4 * H
+    return [B * for_a_token, B * for_a_token + B * for_a_token]
+
+
+# %% knee wrong: weights only
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    return weight_bytes * flops / hbm_bw / 2
+
+
+# %% knee wrong: a multiply-add is one
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    each = D * F / flops - act_bytes * (D + F) / hbm_bw
+    if each <= 0:
+        return "never"
+    return weight_bytes * D * F / hbm_bw / each
+
+
+# %% knee wrong: the result is not written
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    each = 2 * D * F / flops - act_bytes * D / hbm_bw
+    if each <= 0:
+        return "never"
+    return weight_bytes * D * F / hbm_bw / each
+
+
+# %% knee wrong: everything has the weights' size
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    each = 2 * D * F / flops - weight_bytes * (D + F) / hbm_bw
+    if each <= 0:
+        return "never"
+    return weight_bytes * D * F / hbm_bw / each
+
+
+# %% knee wrong: there always is one
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    each = 2 * D * F / flops - act_bytes * (D + F) / hbm_bw
+    return weight_bytes * D * F / hbm_bw / each
+
+
+# %% knee wrong: always the one of a v5e
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    return 249.4
+
+
+# %% knee wrong: arithmetic after memory, not beside it
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    each = 2 * D * F / flops + act_bytes * (D + F) / hbm_bw
+    return weight_bytes * D * F / hbm_bw / each
+
+
+# %% knee right: by the limit
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    limit = weight_bytes * flops / hbm_bw / 2
+    activations = act_bytes / weight_bytes * limit * (1 / D + 1 / F)
+    return limit / (1 - activations) if activations < 1 else "never"
+
+
+# %% knee right: two lines, and where they meet
+def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+    def late(B):
+        moved = act_bytes * B * (D + F) + weight_bytes * D * F
+        return moved / hbm_bw - 2 * B * D * F / flops
+
+    at_zero, at_one = late(0), late(1)
+    if at_one >= at_zero:
+        return "never"
+    return at_zero / (at_zero - at_one)
+
+
+# %% parameters wrong: no norms
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    attention = 2 * D * N * H + 2 * D * K * H
+    return L * (mlp + attention) + (1 if tied else 2) * V * D
+
+
+# %% parameters wrong: the gate is ignored
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    attention = 2 * D * N * H + 2 * D * K * H
+    vocabulary = (1 if tied else 2) * V * D
+    return L * (2 * D * F + attention + 2 * D) + vocabulary + D
+
+
+# %% parameters wrong: one table of the vocabulary
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    attention = 2 * D * N * H + 2 * D * K * H
+    return L * (mlp + attention + 2 * D) + V * D + D
+
+
+# %% parameters wrong: keys and values for every query head
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    vocabulary = (1 if tied else 2) * V * D
+    return L * (mlp + 4 * D * N * H + 2 * D) + vocabulary + D
+
+
+# %% parameters wrong: the last norm is forgotten
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    attention = 2 * D * N * H + 2 * D * K * H
+    return L * (mlp + attention + 2 * D) + (1 if tied else 2) * V * D
+
+
+# %% parameters wrong: a float
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    attention = 2 * D * N * H + 2 * D * K * H
+    vocabulary = (1 if tied else 2) * V * D
+    return L * (mlp + attention + 2 * D) + vocabulary + 1.0 * D
+
+
+# %% parameters wrong: tied and not are exchanged
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    attention = 2 * D * N * H + 2 * D * K * H
+    vocabulary = (2 if tied else 1) * V * D
+    return L * (mlp + attention + 2 * D) + vocabulary + D
+
+
+# %% parameters right: a list of shapes
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    layer = [(D, N * H), (D, K * H), (D, K * H), (N * H, D), (D, F), (F, D)]
+    layer += [(D, F)] if gated else []
+    layer += [(1, D), (1, D)]
+    around = [(V, D), (1, D)] + ([] if tied else [(D, V)])
+    return sum(r * c for r, c in layer * L + around)
+
+
+# %% parameters right: D is in every term
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    for_a_layer = F * (2 + gated) + 2 * H * (N + K) + 2
+    return D * (L * for_a_layer + V * (2 - tied) + 1)
+
+
+# %% memory wrong: gate and up count as one
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * L * B * (F + D)
+    return [states, kept, -(-(states + kept) // hbm)]
+
+
+# %% memory wrong: 16 bytes, whatever the recipe
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = 16 * P, 2 * L * B * (2 * F + D)
+    return [states, kept, -(-(states + kept) // hbm)]
+
+
+# %% memory wrong: elements for bytes
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), L * B * (2 * F + D)
+    return [states, kept, -(-(states + kept) // hbm)]
+
+
+# %% memory wrong: one layer
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * B * (2 * F + D)
+    return [states, kept, -(-(states + kept) // hbm)]
+
+
+# %% memory wrong: the part of a chip is cut off
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
+    return [states, kept, (states + kept) // hbm]
+
+
+# %% memory wrong: always one chip more
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
+    return [states, kept, (states + kept) // hbm + 1]
+
+
+# %% memory wrong: the numbers of the text
+def training_memory(P, L, B, D, F, recipe, hbm):
+    return [130_158_643_200, 41_943_040_000_000, 439]
+
+
+# %% memory right: array by array, and chips one after the other
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states = 0
+    for size in recipe:
+        states += size * P
+    kept = L * sum(2 * B * width for width in (F, F, D))
+    chips = 1
+    while chips * hbm < states + kept:
+        chips += 1
+    return [states, kept, chips]
+
+
+# %% memory right: numpy adds, and a remainder rounds up
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states = int(np.array(recipe) @ np.full(5, P))
+    kept = L * (4 * B * F + 2 * B * D)
+    chips, rest = divmod(states + kept, hbm)
+    return [states, kept, chips + (rest > 0)]
+
+
+# %% adam wrong: no bias correction
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    return [w - rate * m / (np.sqrt(v) + 1e-8), m, v]
+
+
+# %% adam wrong: the corrected averages are stored
+def adam(w, m, v, g, t, rate):
+    m = (0.9 * m + 0.1 * g) / (1 - 0.9**t)
+    v = (0.999 * v + 0.001 * g**2) / (1 - 0.999**t)
+    return [w - rate * m / (np.sqrt(v) + 1e-8), m, v]
+
+
+# %% adam wrong: uphill
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return [w + rate * mean / (np.sqrt(square) + 1e-8), m, v]
+
+
+# %% adam wrong: no root
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return [w - rate * mean / (square + 1e-8), m, v]
+
+
+# %% adam wrong: the small number is added below the root
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return [w - rate * mean / np.sqrt(square + 1e-8), m, v]
+
+
+# %% adam wrong: the square of the average
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * m**2
+    mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return [w - rate * mean / (np.sqrt(square) + 1e-8), m, v]
+
+
+# %% adam wrong: t starts at zero
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    mean, square = m / (1 - 0.9 ** (t + 1)), v / (1 - 0.999 ** (t + 1))
+    return [w - rate * mean / (np.sqrt(square) + 1e-8), m, v]
+
+
+# %% adam wrong: decays exchanged
+def adam(w, m, v, g, t, rate):
+    m = 0.999 * m + 0.001 * g
+    v = 0.9 * v + 0.1 * g**2
+    mean, square = m / (1 - 0.999**t), v / (1 - 0.9**t)
+    return [w - rate * mean / (np.sqrt(square) + 1e-8), m, v]
+
+
+# %% adam wrong: in float32
+def adam(w, m, v, g, t, rate):
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+    root = jnp.sqrt(v / (1 - 0.999**t)) + 1e-8
+    return [w - rate * m / (1 - 0.9**t) / root, m, v]
+
+
+# %% adam right: one correction for the rate and one for the small number
+def adam(w, m, v, g, t, rate):
+    m, v = m + 0.1 * (g - m), v + 0.001 * (g * g - v)
+    grown = np.sqrt(1 - 0.999**t)
+    step = m * grown / (1 - 0.9**t)
+    return [w - rate * step / (np.sqrt(v) + 1e-8 * grown), m, v]
+
+
+# %% adam right: element by element
+def adam(w, m, v, g, t, rate):
+    w, m, v = w.copy(), m.copy(), v.copy()
+    for place in np.ndindex(w.shape):
+        m[place] = 0.9 * m[place] + 0.1 * g[place]
+        v[place] = 0.999 * v[place] + 0.001 * g[place] * g[place]
+        root = (v[place] / (1 - 0.999**t)) ** 0.5
+        w[place] -= rate * m[place] / (1 - 0.9**t) / (root + 1e-8)
+    return [w, m, v]
+
+
+# %% symbols wrong: without the gate
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 12 * B * D * F / C
+update = 56 * D * F / M
+tokens = 14 * C / (3 * M)
+
+# %% symbols wrong: bytes that are held
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 48 * D * F / M
+tokens = 8 * C / (3 * M)
+
+# %% symbols wrong: a multiply-add is one
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 9 * B * D * F / C
+update = 84 * D * F / M
+tokens = 28 * C / (3 * M)
+
+# %% symbols wrong: upside down
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 84 * D * F / M
+tokens = 3 * M / (14 * C)
+
+# %% symbols wrong: the old weight is read
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 90 * D * F / M
+tokens = 5 * C / M
+
+# %% symbols wrong: the forward pass
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 6 * B * D * F / C
+update = 84 * D * F / M
+tokens = 14 * C / M
+
+# %% symbols right: one from the others
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+weights = 3 * D * F
+math = 6 * B * weights / C
+update = (2 + 12 + 2 + 12) * weights / M
+tokens = sympy.solve(math - update, B)[0]
+
+# %% symbols right: as text
+math = "18*B*D*F/C"
+update = "84*D*F/M"
+tokens = "14*C/(3*M)"
