@@ -1,0 +1,714 @@
+# Answers that the checks of exercise set 6 must reject or accept.
+#
+# A cell is titled with the answer cell's grade_id, then `wrong: ` with the
+# mistake or `right: ` with what is different. Run by tests/exercises.
+
+# %% gradients wrong: the sum over chips is forgotten
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    part = jnp.sum(far**2)[None] / (2 * B)
+    return part, dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
+
+
+# %% gradients wrong: the mean is forgotten
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    dOut = Tmp @ W_out - Target
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return jnp.sum(dOut**2)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients wrong: a sum of means, each over the tokens of one chip
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In)
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    part = jnp.sum(far**2)[None] / (2 * B * jax.lax.axis_size("X"))
+    return part, dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients wrong: an AllReduce of the loss before the way back
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    loss = jax.lax.psum(jnp.sum(far**2)[None] / (2 * B), "X")
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return loss, dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients wrong: tokens gathered, all the work on every chip
+def dp_gradients(In, Target, W_in, W_out):
+    me, n = jax.lax.axis_index("X"), len(In)
+    In = jax.lax.all_gather(In, "X", tiled=True)
+    Target = jax.lax.all_gather(Target, "X", tiled=True)
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / len(In)
+    dTmp = dOut @ W_out.T
+    dIn = jax.lax.dynamic_slice_in_dim(dTmp @ W_in.T, me * n, n)
+    mine = jax.lax.dynamic_slice_in_dim(far, me * n, n)
+    part = jnp.sum(mine**2)[None] / (2 * len(In))
+    return part, dIn, In.T @ dTmp, Tmp.T @ dOut
+
+
+# %% gradients wrong: only one of the two is summed
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    part = jnp.sum(far**2)[None] / (2 * B)
+    return part, dTmp @ W_in.T, In.T @ dTmp, dW_out
+
+
+# %% gradients wrong: dIn is summed as well
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    dIn = jax.lax.psum(dTmp @ W_in.T, "X")
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return jnp.sum(far**2)[None] / (2 * B), dIn, dW_in, dW_out
+
+
+# %% gradients wrong: a mean over features, too
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / far.size / jax.lax.axis_size("X")
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients wrong: a gathered gradient from each chip, then a sum
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = far / B
+    dTmp = dOut @ W_out.T
+    dW_in, dW_out = (
+        jax.lax.all_gather(dW, "X", tiled=False).sum(0)
+        for dW in (In.T @ dTmp, Tmp.T @ dOut)
+    )
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients right: derived by JAX, then averaged
+def dp_gradients(In, Target, W_in, W_out):
+    X = jax.lax.axis_size("X")
+
+    def mean_loss(In, W_in, W_out):
+        return ((In @ W_in @ W_out - Target) ** 2).sum() / (2 * len(In))
+
+    loss, (dIn, *dW) = jax.value_and_grad(mean_loss, (0, 1, 2))(In, W_in, W_out)
+    return loss[None] / X, dIn / X, *jax.lax.pmean(dW, "X")
+
+
+# %% gradients right: scattered, then gathered
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dTmp = far @ W_out.T
+    both = jnp.concatenate([(In.T @ dTmp).ravel(), (Tmp.T @ far).ravel()])
+    part = jax.lax.psum_scatter(both, "X", tiled=True) / B
+    both = jax.lax.all_gather(part, "X", tiled=True)
+    dW_in, dW_out = both.reshape(2, -1)
+    loss = jnp.sum(far**2)[None] / (2 * B)
+    dIn = dTmp @ W_in.T / B
+    return loss, dIn, dW_in.reshape(W_in.shape), dW_out.reshape(W_out.shape)
+
+
+# %% accumulated wrong: an AllReduce for every microbatch
+def accumulated(In, Target, W_in, W_out):
+    def add(total, tokens):
+        In, Target = tokens
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+        dW = jax.lax.psum(dW, "X")
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    return jax.lax.scan(add, zeros, (In, Target))[0]
+
+
+# %% accumulated wrong: no AllReduce at all
+def accumulated(In, Target, W_in, W_out):
+    def add(total, tokens):
+        In, Target = tokens
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    return jax.lax.scan(add, zeros, (In, Target))[0]
+
+
+# %% accumulated wrong: all microbatches at once
+def accumulated(In, Target, W_in, W_out):
+    In, Target = (x.reshape(-1, x.shape[-1]) for x in (In, Target))
+    Tmp = In @ W_in
+    dOut = Tmp @ W_out - Target
+    dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+    return jax.lax.psum(dW, "X")
+
+
+# %% accumulated wrong: the last microbatch alone
+def accumulated(In, Target, W_in, W_out):
+    In, Target = In[-1], Target[-1]
+    Tmp = In @ W_in
+    dOut = Tmp @ W_out - Target
+    dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+    return jax.lax.psum(dW, "X")
+
+
+# %% accumulated wrong: a mean over microbatches
+def accumulated(In, Target, W_in, W_out):
+    def add(total, tokens):
+        In, Target = tokens
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    total, _ = jax.lax.scan(add, zeros, (In, Target))
+    return jax.tree.map(lambda dW: dW / len(In), jax.lax.psum(total, "X"))
+
+
+# %% accumulated wrong: a mean over chips
+def accumulated(In, Target, W_in, W_out):
+    def add(total, tokens):
+        In, Target = tokens
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    total, _ = jax.lax.scan(add, zeros, (In, Target))
+    return jax.lax.pmean(total, "X")
+
+
+# %% accumulated wrong: the running total is summed each time
+def accumulated(In, Target, W_in, W_out):
+    dW_in, dW_out = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    for x, y in zip(In, Target):
+        Tmp = x @ W_in
+        dOut = Tmp @ W_out - y
+        dW_in = jax.lax.psum(dW_in + x.T @ (dOut @ W_out.T), "X")
+        dW_out = jax.lax.psum(dW_out + Tmp.T @ dOut, "X")
+    return dW_in, dW_out
+
+
+# %% accumulated right: a loop over numbered microbatches
+def accumulated(In, Target, W_in, W_out):
+    def add(n, total):
+        x = jax.lax.dynamic_index_in_dim(In, n, keepdims=False)
+        y = jax.lax.dynamic_index_in_dim(Target, n, keepdims=False)
+        Tmp = x @ W_in
+        dOut = Tmp @ W_out - y
+        return total[0] + x.T @ (dOut @ W_out.T), total[1] + Tmp.T @ dOut
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    return jax.lax.psum(jax.lax.fori_loop(0, len(In), add, zeros), "X")
+
+
+# %% accumulated right: the gradient of a loss, scattered and gathered
+def accumulated(In, Target, W_in, W_out):
+    def loss(W, x, y):
+        return ((x @ W[0] @ W[1] - y) ** 2).sum() / 2
+
+    def add(total, tokens):
+        dW = jax.grad(loss)((W_in, W_out), *tokens)
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jax.tree.map(jnp.zeros_like, (W_in, W_out))
+    total, _ = jax.lax.scan(add, zeros, (In, Target))
+    flat = [dW.ravel() for dW in total]
+    parts = [jax.lax.psum_scatter(dW, "X", tiled=True) for dW in flat]
+    sums = [jax.lax.all_gather(part, "X", tiled=True) for part in parts]
+    return sums[0].reshape(W_in.shape), sums[1].reshape(W_out.shape)
+
+
+# %% fewest wrong: the limit of many chips
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(C * itemsize / (4 * link_bw)))
+
+
+# %% fewest wrong: one direction
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(C * itemsize * (X - 1) / X / (2 * link_bw)))
+
+
+# %% fewest wrong: half of an AllReduce
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(C * itemsize * (X - 1) / X / (8 * link_bw)))
+
+
+# %% fewest wrong: always bf16
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(C * (X - 1) / X / (2 * link_bw)))
+
+
+# %% fewest wrong: one too few
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(C * itemsize * (X - 1) / X / (4 * link_bw))
+
+
+# %% fewest wrong: tokens of all chips
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(C * itemsize * (X - 1) / (4 * link_bw)))
+
+
+# %% fewest right: searched
+def fewest_tokens(C, link_bw, X, itemsize):
+    wait = itemsize * (X - 1) / X / link_bw
+    low, high = 0, 1
+    while 4 * high / C < wait:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if 4 * middle / C < wait:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+# %% fewest right: in whole numbers
+def fewest_tokens(C, link_bw, X, itemsize):
+    top = int(C) * itemsize * (X - 1)
+    return -(-top // (4 * X * int(link_bw)))
+
+
+# %% depth wrong: no activations
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * sum(recipe))
+
+
+# %% depth wrong: one matrix
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (D * F * sum(recipe) + 2 * tokens * (D + F))
+
+
+# %% depth wrong: ten bytes, whatever the recipe
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * 10 + 2 * tokens * (D + F))
+
+
+# %% depth wrong: only Tmp is kept
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * sum(recipe) + 2 * tokens * F)
+
+
+# %% depth wrong: activations in float32
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * sum(recipe) + 4 * tokens * (D + F))
+
+
+# %% depth wrong: rounded up
+def most_layers(hbm, D, F, tokens, recipe):
+    return -(-hbm // (2 * D * F * sum(recipe) + 2 * tokens * (D + F)))
+
+
+# %% depth wrong: a float
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm / (2 * D * F * sum(recipe) + 2 * tokens * (D + F))
+
+
+# %% depth right: one by one
+def most_layers(hbm, D, F, tokens, recipe):
+    layers = 0
+    while True:
+        hbm -= sum(2 * D * F * each for each in recipe)
+        hbm -= 2 * tokens * D + 2 * tokens * F
+        if hbm < 0:
+            return layers
+        layers += 1
+
+
+# %% depth right: a quotient and a remainder
+def most_layers(hbm, D, F, tokens, recipe):
+    each = 2 * (D * F * sum(recipe) + tokens * D + tokens * F)
+    return (hbm - hbm % each) // each
+
+
+# %% pod wrong: the links of one axis
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.ceil(np.prod(pod) * C / (2 * link_bw) / length))
+
+
+# %% pod wrong: one direction
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.ceil(np.prod(pod) * C / (len(pod) * link_bw) / length))
+
+
+# %% pod wrong: tokens of one chip
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.ceil(C / (len(pod) * 2 * link_bw) / length))
+
+
+# %% pod wrong: tokens
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.ceil(np.prod(pod) * C / (len(pod) * 2 * link_bw)))
+
+
+# %% pod wrong: rounded down
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.prod(pod) * C / (len(pod) * 2 * link_bw) / length)
+
+
+# %% pod wrong: always three axes
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.ceil(np.prod(pod) * C / (3 * 2 * link_bw) / length))
+
+
+# %% pod right: searched
+def pod_sequences(pod, C, link_bw, length):
+    chips = 1
+    for size in pod:
+        chips *= size
+    W = sum(2 * link_bw for _ in pod)
+    low, high = 0, 10**9
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle * length / (chips * C) < 1 / W:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+# %% pod right: in whole numbers
+def pod_sequences(pod, C, link_bw, length):
+    top = int(C)
+    for size in pod:
+        top *= size
+    return -(-top // (length * len(pod) * 2 * int(link_bw)))
+
+
+# %% uncovered wrong: the maximum
+def uncovered(layers, product, reduce):
+    math, comm = 4 * layers * product, 2 * layers * reduce
+    return [max(math, comm), max(comm - math, 0.0)]
+
+
+# %% uncovered wrong: the sum
+def uncovered(layers, product, reduce):
+    math, comm = 4 * layers * product, 2 * layers * reduce
+    return [math + comm, comm]
+
+
+# %% uncovered wrong: the network never pauses
+def uncovered(layers, product, reduce):
+    math, end = 4 * layers * product, product + 2 * layers * reduce
+    return [max(math, end), max(end - math, 0.0)]
+
+
+# %% uncovered wrong: only the last sum can stick out
+def uncovered(layers, product, reduce):
+    math = 4 * layers * product
+    end = max(math, math - product + reduce)
+    return [end, end - math]
+
+
+# %% uncovered wrong: a chip that stops for each sum
+def uncovered(layers, product, reduce):
+    return [2 * layers * (2 * product + reduce), 2 * layers * reduce]
+
+
+# %% uncovered wrong: one sum for each layer
+def uncovered(layers, product, reduce):
+    free = 0.0
+    for n in range(layers):
+        free = max(free, (4 * n + 3) * product) + reduce
+    math = 4 * layers * product
+    return [max(free, math), max(free - math, 0.0)]
+
+
+# %% uncovered wrong: forgets that the chip may be the last
+def uncovered(layers, product, reduce):
+    free = 0.0
+    for n in range(2 * layers):
+        free = max(free, (2 * n + 1) * product) + reduce
+    return [free, free - 4 * layers * product]
+
+
+# %% uncovered right: a closed form
+def uncovered(layers, product, reduce):
+    first = product + 2 * layers * reduce
+    last = (4 * layers - 1) * product + reduce
+    math = 4 * layers * product
+    end = max(first, last, math)
+    return [end, end - math]
+
+
+# %% uncovered right: from the end
+def uncovered(layers, product, reduce):
+    math, after = 4 * layers * product, []
+    for n in range(1, 2 * layers + 1):
+        after.append(n * reduce - (2 * n - 1) * product)
+    bare = max(0.0, *after)
+    return [math + bare, bare]
+
+
+# %% uncovered equivalent: line 7: `max(free, ready)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+
+# %% uncovered equivalent: line 9: `max(free, chip)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+
+# %% uncovered equivalent: line 9: `max(free - chip, 0.0)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+
+# %% noise wrong: the length for many as the signal
+def noise_scale(few, chip, many, mean):
+    return few * (chip - mean) / mean
+
+
+# %% noise wrong: upside down
+def noise_scale(few, chip, many, mean):
+    signal = (many * mean - few * chip) / (many - few)
+    return signal / (few * (chip - signal))
+
+
+# %% noise wrong: the noise alone
+def noise_scale(few, chip, many, mean):
+    return (chip - mean) / (1 / few - 1 / many)
+
+
+# %% noise wrong: noise falls with the root of the batch
+def noise_scale(few, chip, many, mean):
+    a, b = few**0.5, many**0.5
+    signal = (b * mean - a * chip) / (b - a)
+    return a * (chip - signal) / signal
+
+
+# %% noise wrong: sizes exchanged
+def noise_scale(few, chip, many, mean):
+    signal = (few * mean - many * chip) / (few - many)
+    return few * (chip - signal) / signal
+
+
+# %% noise wrong: as if few were one example
+def noise_scale(few, chip, many, mean):
+    signal = (many * mean - few * chip) / (many - few)
+    return (chip - signal) / signal
+
+
+# %% noise right: the noise first
+def noise_scale(few, chip, many, mean):
+    noise = (chip - mean) / (1 / few - 1 / many)
+    return noise / (mean - noise / many)
+
+
+# %% noise right: a system of equations
+def noise_scale(few, chip, many, mean):
+    rows = np.array([[1, 1 / few], [1, 1 / many]])
+    signal, noise = np.linalg.solve(rows, [chip, mean])
+    return float(noise / signal)
+
+
+# %% llama wrong: forgets that all chips hold all of it
+def obstacles(params, B, X, axes):
+    found = []
+    if 10 * params > 96e9 * X:
+        found.append("memory")
+    if B / X < 4.59e14 / (axes * 2 * 9e10):
+        found.append("network")
+    return found
+
+
+# %% llama wrong: one axis, whatever is given
+def obstacles(params, B, X, axes):
+    found = []
+    if 10 * params > 96e9:
+        found.append("memory")
+    if B / X < 2550:
+        found.append("network")
+    return found
+
+
+# %% llama wrong: sixteen bytes
+def obstacles(params, B, X, axes):
+    found = []
+    if 16 * params > 96e9:
+        found.append("memory")
+    if B / X < 4.59e14 / (axes * 2 * 9e10):
+        found.append("network")
+    return found
+
+
+# %% llama wrong: tokens of the batch, not of each chip
+def obstacles(params, B, X, axes):
+    found = []
+    if 10 * params > 96e9:
+        found.append("memory")
+    if B < 4.59e14 / (axes * 2 * 9e10):
+        found.append("network")
+    return found
+
+
+# %% llama wrong: one direction
+def obstacles(params, B, X, axes):
+    found = []
+    if 10 * params > 96e9:
+        found.append("memory")
+    if B / X < 4.59e14 / (axes * 9e10):
+        found.append("network")
+    return found
+
+
+# %% llama wrong: one obstacle is enough
+def obstacles(params, B, X, axes):
+    if 10 * params > 96e9:
+        return ["memory"]
+    if B / X < 4.59e14 / (axes * 2 * 9e10):
+        return ["network"]
+    return []
+
+
+# %% llama wrong: two letters of two
+def obstacles(params, B, X, axes):
+    if 2 * params > 96e9:
+        return ["memory"]
+    return []
+
+
+# %% llama right: by times and a largest model
+def obstacles(params, B, X, axes):
+    math, comms = 4 * B / X / 4.59e14, 4 / (axes * 1.8e11)
+    names = {"memory": params > 9.6e9, "network": comms > math}
+    return [name for name, forbids in names.items() if forbids]
+
+
+# %% llama right: chips that the batch can feed
+def obstacles(params, B, X, axes):
+    enough = axes * B / 2550
+    return ["memory"] * (params * 10 > 96 * 10**9) + ["network"] * (X > enough)
+
+
+# %% llama equivalent: line 5: 96000000000.0 becomes 96000000001.0
+# Ten bytes for a whole number of parameters never make a single byte more.
+
+
+# %% llama equivalent: line 7: 459000000000000.0 becomes 459000000000001.0
+# That is less than what a chip's FLOP/s are known to.
+
+
+# %% llama equivalent: line 7: 90000000000.0 becomes 90000000001.0
+# That is less than what a link's bytes/s are known to.
+
+
+# %% llama equivalent: line 8: `tokens < need` with LtE
+# At equality both take the same time, and the question does not say what that
+# is called.
+
+
+# %% seconds wrong: forward hides the sums, too
+def dp_seconds(params, B, X, C, W, overlap):
+    math, comms = 6 * params * B / (X * C), 4 * params / W
+    return max(math, comms) if overlap else math + comms
+
+
+# %% seconds wrong: overlap is ignored
+def dp_seconds(params, B, X, C, W, overlap):
+    return 6 * params * B / (X * C) + 4 * params / W
+
+
+# %% seconds wrong: always with overlap
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / (X * C), 4 * params / W
+    return forward + max(2 * forward, comms)
+
+
+# %% seconds wrong: an AllReduce once over the array
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / (X * C), 2 * params / W
+    both = max if overlap else lambda a, b: a + b
+    return forward + both(2 * forward, comms)
+
+
+# %% seconds wrong: backward as long as forward
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / (X * C), 4 * params / W
+    both = max if overlap else lambda a, b: a + b
+    return forward + both(forward, comms)
+
+
+# %% seconds wrong: chips share the communication
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / (X * C), 4 * params / (W * X)
+    both = max if overlap else lambda a, b: a + b
+    return forward + both(2 * forward, comms)
+
+
+# %% seconds right: what is not hidden comes on top
+def dp_seconds(params, B, X, C, W, overlap):
+    math, comms = 6 * params * B / (X * C), 4 * params / W
+    hidden = min(comms, math * 2 / 3) if overlap else 0
+    return math + comms - hidden
+
+
+# %% seconds right: tokens of a chip against the knee
+def dp_seconds(params, B, X, C, W, overlap):
+    tokens, knee = B / X, C / W
+    if overlap:
+        return params / C * (2 * tokens + 4 * max(tokens, knee))
+    return params / C * (6 * tokens + 4 * knee)
+
+
+# %% seconds equivalent: line 8: `max(backward, comms)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+
+# %% gate wrong: two matrices
+gated_bytes = 8 * D * F * (X - 1) / X
+
+# %% gate wrong: the limit
+gated_bytes = 12 * D * F
+
+# %% gate wrong: half of an AllReduce
+gated_bytes = 6 * D * F * (X - 1) / X
+
+# %% gate wrong: float32
+gated_bytes = 24 * D * F * (X - 1) / X
+
+# %% gate wrong: what each sends to each
+gated_bytes = 12 * D * F * (X - 1)
+
+# %% gate right: as text, a limit and what is missing
+gated_bytes = "12*D*F - 12*D*F/X"
+
+# %% gate right: a sum over the steps of a ring
+gated_bytes = 3 * sympy.Rational(4, 1) * D * F * (1 - 1 / X)
