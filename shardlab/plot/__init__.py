@@ -9,6 +9,7 @@ charts    what links carry, and curves over a range
 films     chips that hand blocks on, to be played and stepped through
 interactive  curves that a reader moves with a slider
 meshes    meshes, and which block of a matrix each device holds
+paths     what chips make of one array side by side, and where they meet
 pods      what leaves pods, and verdicts on a grid of sizes
 products  products of sharded matrices
 ticks     plain numbers where a reader wants them
@@ -31,6 +32,7 @@ from shardlab.plot.films import (
 )
 from shardlab.plot.interactive import Moment, Sweep, sweep
 from shardlab.plot.meshes import gallery, mesh, shards
+from shardlab.plot.paths import paths
 from shardlab.plot.pods import ports, verdicts
 from shardlab.plot.products import block_matrix, busy, product_player
 from shardlab.plot.room import room, stacked
@@ -58,6 +60,7 @@ __all__ = [
     "matmuls",
     "mesh",
     "new_axes",
+    "paths",
     "player",
     "ports",
     "product_player",

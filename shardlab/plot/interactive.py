@@ -82,8 +82,9 @@ def check_moments(x, moments, start):
         raise ValueError(
             f"start must be below the {len(moments)} moments, got {start}"
         )
-    if min(x) <= 0:
-        raise ValueError(f"x must be above 0, got {min(x)}")
+    rising = all(a < b for a, b in zip(x, x[1:], strict=False))
+    if len(x) < 2 or not rising or x[0] <= 0:
+        raise ValueError(f"x must be two or more rising numbers above 0: {x}")
     for moment in moments:
         if list(moment.lines) != list(moments[0].lines):
             raise ValueError(

@@ -7,9 +7,9 @@ from shardlab import pipeline
 
 # Light, dark and striped, so that they differ without colours.
 LOOKS = {
-    "forward": ("F forward", {"fc": "#deebf7", "ec": "#333333"}),
-    "backward": ("B backward, both halves", {"fc": "#74c476", "ec": "#333333"}),
-    "input": ("B backward, input half", {"fc": "#74c476", "ec": "#333333"}),
+    "forward": ("F forward", {"fc": "#b3d4ea", "ec": "#333333"}),
+    "backward": ("B backward, both halves", {"fc": "#5db865", "ec": "#333333"}),
+    "input": ("B backward, input half", {"fc": "#5db865", "ec": "#333333"}),
     "weight": (
         "W backward, weight half",
         {"fc": "white", "ec": "#999999", "hatch": "////"},
@@ -18,7 +18,7 @@ LOOKS = {
 LETTER = 0.0095  # inches of a letter, for each point of its size
 
 
-def gantt(schedules, most=None, width=6.8):
+def gantt(schedules, most=None, width=5.8):
     """Draw what each stage of a pipeline does, and when; what is empty waits.
 
     schedules  dict: title -> list of `shardlab.pipeline.Event`
