@@ -1,0 +1,1100 @@
+# Answers that the checks of exercise set 7 must reject or accept.
+#
+# A cell is titled with the answer cell's grade_id, then `wrong: ` with the
+# mistake or `right: ` with what is different. Run by tests/exercises.
+
+# %% held wrong: nothing is cut
+def bytes_held(params, N, stage, recipe):
+    return params * sum(recipe)
+
+
+# %% held wrong: everything is cut
+def bytes_held(params, N, stage, recipe):
+    return params // N * sum(recipe)
+
+
+# %% held wrong: the recipe is always sixteen bytes
+def bytes_held(params, N, stage, recipe):
+    piece = params // N
+    return [
+        16 * params,
+        4 * params + 12 * piece,
+        2 * params + 14 * piece,
+        16 * piece,
+    ][stage]
+
+
+# %% held wrong: ZeRO-2 cuts weights, not gradients
+def bytes_held(params, N, stage, recipe):
+    weight, gradient, *optimiser = recipe
+    piece = params // N
+    total = sum(optimiser) * (piece if stage >= 1 else params)
+    total += weight * (piece if stage >= 2 else params)
+    return total + gradient * (piece if stage >= 3 else params)
+
+
+# %% held wrong: the master copy is whole
+def bytes_held(params, N, stage, recipe):
+    weight, gradient, master, m, v = recipe
+    piece = params // N
+    total = (m + v) * (piece if stage >= 1 else params)
+    total += gradient * (piece if stage >= 2 else params)
+    return total + (master + weight) * (piece if stage >= 3 else params)
+
+
+# %% held wrong: bytes of all devices
+def bytes_held(params, N, stage, recipe):
+    weight, gradient, *optimiser = recipe
+    total = sum(optimiser) * params * (1 if stage >= 1 else N)
+    total += gradient * params * (1 if stage >= 2 else N)
+    return total + weight * params * (1 if stage >= 3 else N)
+
+
+# %% held wrong: a float
+def bytes_held(params, N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(
+        size * params / (N if stage >= first else 1)
+        for size, first in zip(recipe, cut)
+    )
+
+
+# %% held right: term by term
+def bytes_held(params, N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(
+        size * params // (N if stage >= first else 1)
+        for size, first in zip(recipe, cut)
+    )
+
+
+# %% held right: what is whole, and what is not
+def bytes_held(params, N, stage, recipe):
+    whole = {0: recipe, 1: recipe[:2], 2: recipe[:1], 3: []}[stage]
+    rest = sum(recipe) - sum(whole)
+    return params * sum(whole) + params // N * rest
+
+
+# %% largest wrong: the memory of all devices together
+def largest(hbm, N, stage, recipe):
+    return N * (N * hbm // block(N, stage, recipe))
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        if params % N == 0 and params // N * block(N, stage, recipe) <= hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: always stage 3
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // sum(recipe))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        if params % N == 0 and params // N * sum(recipe) <= hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: twelve bytes, as in the talk
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // block(N, stage, [2, 2, 4, 2, 2]))
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        if params % N == 0 and params // N * block(N, stage, recipe) <= hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: no multiple of N
+def largest(hbm, N, stage, recipe):
+    return N * hbm // block(N, stage, recipe)
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        if params % N == 0 and params // N * block(N, stage, recipe) <= hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: fewest does not look whether N divides
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // block(N, stage, recipe))
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        if params / N * block(N, stage, recipe) <= hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: the last N that fits
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // block(N, stage, recipe))
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    fits = [
+        N
+        for N in range(1, most + 1)
+        if params % N == 0 and params // N * block(N, stage, recipe) <= hbm
+    ]
+    return max(fits, default=0)
+
+
+# %% largest right: term by term
+def largest(hbm, N, stage, recipe):
+    return hbm // block(N, stage, recipe) * N
+
+
+def block(N, stage, recipe):
+    cut = [3, 2, 1, 1, 1]
+    return sum(n * (N if stage < s else 1) for n, s in zip(recipe, cut))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    fits = [
+        N
+        for N in range(1, most + 1)
+        if params % N == 0 and largest(hbm, N, stage, recipe) >= params
+    ]
+    return min(fits, default=0)
+
+
+# %% largest right: whole and cut parts
+def largest(hbm, N, stage, recipe):
+    whole = [5, 2, 1, 0][stage]
+    pieces = hbm // (N * sum(recipe[:whole]) + sum(recipe[whole:]))
+    return pieces * N
+
+
+def fewest(params, hbm, stage, recipe, most):
+    N = 1
+    while N <= most:
+        if params % N == 0 and largest(hbm, N, stage, recipe) >= params:
+            return N
+        N += 1
+    return 0
+
+
+# %% zero1 wrong: a replicated optimiser
+def start(W):
+    return adam.start(W)
+
+
+def update(dW, state):
+    dW = jax.lax.psum(dW, "X")
+    state = [
+        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
+    ]
+    W, state = adam.update(dW, state)
+    rows = W.shape[0] // axis_size("X")
+    first = rows * axis_index("X")
+    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in state)
+
+
+# %% zero1 wrong: the state is gathered, updated everywhere, and cut again
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    dW = jax.lax.psum(dW, "X")
+    state = [
+        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
+    ]
+    W, state = adam.update(dW, state)
+    rows = W.shape[0] // axis_size("X")
+    first = rows * axis_index("X")
+    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in state)
+
+
+# %% zero1 wrong: start keeps the state of all rows
+def start(W):
+    return adam.start(W)
+
+
+def update(dW, state):
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    W, state = adam.update(dW, state)
+    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
+
+
+# %% zero1 wrong: an AllReduce of the gradient, of which each takes its rows
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    rows = dW.shape[0] // axis_size("X")
+    dW = jax.lax.psum(dW, "X")
+    dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+    W, state = adam.update(dW, state)
+    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
+
+
+# %% zero1 wrong: everybody starts with the first rows
+def start(W):
+    return adam.start(W[: W.shape[0] // axis_size("X")])
+
+
+def update(dW, state):
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    W, state = adam.update(dW, state)
+    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
+
+
+# %% zero1 wrong: the mean gradient
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    W, state = adam.update(dW / axis_size("X"), state)
+    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
+
+
+# %% zero1 wrong: forgets the other chips' gradients
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    rows = dW.shape[0] // axis_size("X")
+    dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+    W, state = adam.update(dW, state)
+    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
+
+
+# %% zero1 wrong: gathers the new state as well
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    _, state = adam.update(dW, state)
+    whole = [
+        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
+    ]
+    rows, me = dW.shape[0], axis_index("X")
+    state = tuple(dynamic_slice_in_dim(s, rows * me, rows, 0) for s in whole)
+    return whole[0], state
+
+
+# %% zero1 right: rows by reshaping, Adam by hand
+def start(W):
+    rows = jnp.stack(jnp.split(W, axis_size("X")))[axis_index("X")]
+    return rows, 0 * rows, 0 * rows
+
+
+def update(dW, state):
+    master, m, v = state
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    m = 0.9 * m + 0.1 * dW
+    v = 0.999 * v + 0.001 * dW * dW
+    master = master - 1e-3 * m / (jnp.sqrt(v) + 1e-8)
+    W = all_gather(master, "X", axis=0, tiled=True, to="invarying")
+    return W, (master, m, v)
+
+
+# %% zero1 right: scatters blocks
+def start(W):
+    N = axis_size("X")
+    return adam.start(W.reshape(N, -1, W.shape[1])[axis_index("X")])
+
+
+def update(dW, state):
+    N = axis_size("X")
+    blocks = dW.reshape(N, -1, dW.shape[1])
+    mine = psum_scatter(blocks, "X", scatter_dimension=0, tiled=False)
+    W, state = adam.update(mine, state)
+    whole = all_gather(W, "X", axis=0, tiled=False, to="invarying")
+    return whole.reshape(dW.shape), state
+
+
+# %% zero2 wrong: scattered at the end
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        return dIn, grads
+
+    dIn, grads = scan(layer, dOut, (Ins, Tmps, W_in, W_out), reverse=True)
+    dW_in, dW_out = (
+        psum_scatter(dW, "X", scatter_dimension=1, tiled=True) for dW in grads
+    )
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 wrong: an AllReduce, of which each keeps its rows
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def rows(dW):
+        rows = dW.shape[0] // axis_size("X")
+        dW = jax.lax.psum(dW, "X")
+        return dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        return dIn, [rows(dW) for dW in grads]
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 wrong: forward order
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        return dIn, [
+            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+            for dW in grads
+        ]
+
+    dIn, (dW_in, dW_out) = scan(layer, dOut, (Ins, Tmps, W_in, W_out))
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 wrong: a Python list that waits with all gradients
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    made = []
+    for l in reversed(range(Ins.shape[0])):
+        dOut, *grads = none.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
+        made.insert(0, grads)
+    dW_in, dW_out = (
+        psum_scatter(jnp.stack(dW), "X", scatter_dimension=1, tiled=True)
+        for dW in zip(*made)
+    )
+    return dOut, dW_in, dW_out
+
+
+# %% zero2 wrong: own terms, not summed
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def rows(dW):
+        rows = dW.shape[0] // axis_size("X")
+        return dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        return dIn, [rows(dW) for dW in grads]
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 wrong: a mean
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        return dIn, [
+            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+            / axis_size("X")
+            for dW in grads
+        ]
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 right: products by hand
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def scattered(left, right):
+        dW = jnp.einsum("bi,bj->ij", left, right)
+        return psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+
+    def layer(dOut, kept):
+        In, Tmp, W_in, W_out = kept
+        dW_out = scattered(Tmp, dOut)
+        dTmp = dOut @ W_out.T
+        return dTmp @ W_in.T, (scattered(In, dTmp), dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, grads = scan(layer, dOut, kept, reverse=True)
+    return dIn, *grads
+
+
+# %% zero2 right: a Python loop
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    made = []
+    for l in reversed(range(Ins.shape[0])):
+        dOut, *grads = none.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
+        pieces = [
+            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+            for dW in grads
+        ]
+        made.insert(0, pieces)
+    dW_in, dW_out = (jnp.stack(dW) for dW in zip(*made))
+    return dOut, dW_in, dW_out
+
+
+# %% forward wrong: both gathered first, as for data parallelism
+def forward(In, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    return jax.nn.relu(In @ W_in) @ W_out
+
+
+# %% forward wrong: moves activations, as tensor parallelism does
+def forward(In, W_in, W_out):
+    D = W_in.shape[0]
+    all_of_In = all_gather(In, "X", axis=0, tiled=True)
+    mine = dynamic_slice_in_dim(all_of_In, D * axis_index("X"), D, 1)
+    Tmp = psum_scatter(mine @ W_in, "X", scatter_dimension=0, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    return jax.nn.relu(Tmp) @ W_out
+
+
+# %% forward wrong: gathers rows of W_out
+def forward(In, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    Tmp = jax.nn.relu(In @ W_in)
+    return Tmp @ W_out
+
+
+# %% forward wrong: a gather made of an AllReduce
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    whole = jnp.zeros((N, *W_in.shape), W_in.dtype).at[me].set(W_in)
+    W_in = jnp.concatenate(list(jax.lax.psum(whole, "X")))
+    Tmp = jax.nn.relu(In @ W_in)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    return Tmp @ W_out
+
+
+# %% forward wrong: no ReLU
+def forward(In, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    Tmp = In @ W_in
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    return Tmp @ W_out
+
+
+# %% forward wrong: gathers W_in twice
+def forward(In, W_in, W_out):
+    half = In.shape[0] // 2
+    Tmp = [
+        jax.nn.relu(x @ all_gather(W_in, "X", axis=0, tiled=True))
+        for x in (In[:half], In[half:])
+    ]
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    return jnp.concatenate(Tmp) @ W_out
+
+
+# %% forward right: where instead of relu
+def forward(In, W_in, W_out):
+    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Tmp = jnp.where(Tmp > 0, Tmp, 0)
+    return Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+
+
+# %% forward right: gathers the transposed
+def forward(In, W_in, W_out):
+    W_in = all_gather(W_in.T, "X", axis=1, tiled=True).T
+    Tmp = jnp.maximum(In @ W_in, 0)
+    return Tmp @ all_gather(W_out.T, "X", axis=0, tiled=True).T
+
+
+# %% back wrong: AllReduce, then a part: data parallelism
+def back(dOut, In, Tmp, W_in, W_out):
+    def part(dW, axis):
+        dW = jax.lax.psum(dW, "X")
+        size = dW.shape[axis] // axis_size("X")
+        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
+
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_out = part(Tmp.T @ dOut, 1)
+    dW_in = part(In.T @ dTmp, 0)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: both matrices gathered first
+def back(dOut, In, Tmp, W_in, W_out):
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_out, dW_in = Tmp.T @ dOut, In.T @ dTmp
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dW_in = psum_scatter(dW_in, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: dW_out is cut along F
+def back(dOut, In, Tmp, W_in, W_out):
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=0, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: a mean
+def back(dOut, In, Tmp, W_in, W_out):
+    N = axis_size("X")
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in / N, dW_out / N
+
+
+# %% back wrong: forgets the ReLU
+def back(dOut, In, Tmp, W_in, W_out):
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = dOut @ W_out.T
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: own gradients only
+def back(dOut, In, Tmp, W_in, W_out):
+    def part(dW, axis):
+        size = dW.shape[axis] // axis_size("X")
+        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
+
+    dW_out = part(Tmp.T @ dOut, 1)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_in = part(In.T @ dTmp, 0)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: gathers activations and computes all of the gradients
+def back(dOut, In, Tmp, W_in, W_out):
+    def part(left, right, axis):
+        left = all_gather(left, "X", axis=0, tiled=True)
+        dW = left.T @ all_gather(right, "X", axis=0, tiled=True)
+        size = dW.shape[axis] // axis_size("X")
+        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
+
+    dW_out = part(Tmp, dOut, 1)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_in = part(In, dTmp, 0)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back right: dIn first
+def back(dOut, In, Tmp, W_in, W_out):
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dTmp = jnp.where(Tmp > 0, dTmp, 0)
+    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
+    return dIn, dW_in, dW_out
+
+
+# %% back right: the transposed gradient
+def back(dOut, In, Tmp, W_in, W_out):
+    dW_out = psum_scatter(dOut.T @ Tmp, "X", scatter_dimension=0, tiled=True).T
+    W_out = all_gather(W_out.T, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W_out) * (Tmp > 0)
+    dW_in = psum_scatter(
+        jnp.einsum("bd,bf->df", In, dTmp),
+        "X",
+        scatter_dimension=0,
+        tiled=True,
+    )
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return jnp.einsum("bf,df->bd", dTmp, W_in), dW_in, dW_out
+
+
+# %% stack wrong: keeps what was gathered
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        Out = jax.nn.relu(x @ W_all)
+        return Out, (x, Out, W_all)
+
+    def back(dOut, kept):
+        x, Out, W_all = kept
+        dOut = dOut * (Out > 0)
+        dW = psum_scatter(x.T @ dOut, "X", scatter_dimension=0, tiled=True)
+        return dOut @ W_all.T, dW
+
+    Out, kept = scan(layer, In, W)
+    _, dW = scan(back, Out - Target, kept, reverse=True)
+    return dW
+
+
+# %% stack wrong: gathers everything at once
+def step(In, Target, W):
+    W = all_gather(W, "X", axis=1, tiled=True)
+
+    def layer(x, W):
+        Out = jax.nn.relu(x @ W)
+        return Out, (x, Out, W)
+
+    def back(dOut, kept):
+        x, Out, W = kept
+        dOut = dOut * (Out > 0)
+        dW = psum_scatter(x.T @ dOut, "X", scatter_dimension=0, tiled=True)
+        return dOut @ W.T, dW
+
+    Out, kept = scan(layer, In, W)
+    _, dW = scan(back, Out - Target, kept, reverse=True)
+    return dW
+
+
+# %% stack wrong: differentiated as it is, which keeps what was gathered
+def step(In, Target, W):
+    def loss(W):
+        def layer(x, W):
+            W_all = all_gather(W, "X", axis=0, tiled=True)
+            return jax.nn.relu(x @ W_all), None
+
+        Out, _ = scan(layer, In, W)
+        return jnp.sum((Out - Target) ** 2) / 2
+
+    return jax.grad(loss)(W)
+
+
+# %% stack wrong: AllReduces gradients
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        Out = jax.nn.relu(x @ W_all)
+        return Out, (x, Out, W)
+
+    def back(dOut, kept):
+        x, Out, W = kept
+        dOut = dOut * (Out > 0)
+        dW = jax.lax.psum(x.T @ dOut, "X")
+        rows = W.shape[0]
+        dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return dOut @ W_all.T, dW
+
+    Out, kept = scan(layer, In, W)
+    _, dW = scan(back, Out - Target, kept, reverse=True)
+    return dW
+
+
+# %% stack wrong: scatters all gradients at the end
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        Out = jax.nn.relu(x @ W_all)
+        return Out, (x, Out, W)
+
+    def back(dOut, kept):
+        x, Out, W = kept
+        dOut = dOut * (Out > 0)
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return dOut @ W_all.T, x.T @ dOut
+
+    Out, kept = scan(layer, In, W)
+    _, dW = scan(back, Out - Target, kept, reverse=True)
+    return psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
+
+
+# %% stack wrong: the whole squared distance
+def step(In, Target, W):
+    @jax.checkpoint
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return jax.nn.relu(x @ W_all), None
+
+    def loss(W):
+        Out, _ = scan(layer, In, W)
+        return jnp.sum((Out - Target) ** 2)
+
+    return jax.grad(loss)(W)
+
+
+# %% stack wrong: the ReLU is forgotten on the way back
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return jax.nn.relu(x @ W_all), (x, W)
+
+    def back(dOut, kept):
+        x, W = kept
+        dW = psum_scatter(x.T @ dOut, "X", scatter_dimension=0, tiled=True)
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return dOut @ W_all.T, dW
+
+    Out, kept = scan(layer, In, W)
+    _, dW = scan(back, Out - Target, kept, reverse=True)
+    return dW
+
+
+# %% stack right: JAX derives it, with checkpoint
+def step(In, Target, W):
+    @jax.checkpoint
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return jax.nn.relu(x @ W_all), None
+
+    def loss(W):
+        Out, _ = scan(layer, In, W)
+        return jnp.sum((Out - Target) ** 2) / 2
+
+    return jax.grad(loss)(W)
+
+
+# %% stack right: Python loops
+def step(In, Target, W):
+    outs, grads = [In], []
+    for l in range(W.shape[0]):
+        W_all = all_gather(W[l], "X", axis=0, tiled=True)
+        outs.append(jnp.maximum(outs[-1] @ W_all, 0))
+    dOut = outs[-1] - Target
+    for l in reversed(range(W.shape[0])):
+        dOut = jnp.where(outs[l + 1] > 0, dOut, 0)
+        dW = outs[l].T @ dOut
+        grads.append(psum_scatter(dW, "X", scatter_dimension=0, tiled=True))
+        dOut = dOut @ all_gather(W[l], "X", axis=0, tiled=True).T
+    return jnp.stack(grads[::-1])
+
+
+# %% formulas wrong: FSDP moves what data parallelism moves
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 8 * D * F, 8 * D * F
+sent = 8 * D * F * (X - 1) / X
+knee = C / W
+slower = 1
+
+# %% formulas wrong: elements for bytes
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 4 * D * F, 2 * D * F
+fsdp, kept = 6 * D * F, 4 * D * F
+sent = 6 * D * F * (X - 1) / X
+knee = C / W
+slower = 12 / (8 + 4 * b * W / C)
+
+# %% formulas wrong: the ratio of bytes for that of times
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = sympy.Rational(3, 2)
+
+# %% formulas wrong: no overlap
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = (12 + 12 * b * W / C) / (8 + 12 * b * W / C)
+
+# %% formulas wrong: what is kept is gathered again
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 12 * D * F, 12 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = 12 / (8 + 4 * b * W / C)
+
+# %% formulas wrong: the limit for what is sent
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 12 * D * F, 8 * D * F
+sent = 12 * D * F
+knee = C / W
+slower = 12 / (8 + 4 * b * W / C)
+
+# %% formulas wrong: all of ZeRO-1's bytes in the update
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 8 * D * F
+fsdp, kept = 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = 12 / (8 + 4 * b * W / C)
+
+# %% formulas wrong: a knee of twice as many tokens
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update = 8 * D * F, 4 * D * F
+fsdp, kept = 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = 2 * C / W
+slower = 12 / (8 + 4 * b * W / C)
+
+# %% formulas right: as text
+dp, zero1_update = "8*D*F", "4*D*F"
+fsdp, kept = "12*D*F", "8*D*F"
+sent = "12*D*F*(1 - 1/X)"
+knee = "C/W"
+slower = "3*C/(2*C + b*W)"
+
+# %% formulas right: from matrices
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+matrix = 2 * D * F
+dp, zero1_update = 2 * (2 * matrix), 2 * matrix
+fsdp, kept = 3 * (2 * matrix), 4 * matrix
+sent = fsdp - fsdp / X
+knee = (4 / W) / (4 / C)
+slower = 3 / (2 + b / knee)
+
+
+# %% prefetch wrong: on demand
+def prefetch(gather, work, room):
+    now, starts = 0, [[], []]
+    for fetch, multiply in zip(gather, work):
+        starts[0].append(now)
+        starts[1].append(now + fetch)
+        now += fetch + multiply
+    return starts
+
+
+# %% prefetch wrong: everything at once, whatever room there is
+def prefetch(gather, work, room):
+    network, chip, starts = 0, 0, [[], []]
+    for fetch, multiply in zip(gather, work):
+        starts[0].append(network)
+        network += fetch
+        starts[1].append(max(network, chip))
+        chip = starts[1][-1] + multiply
+    return starts
+
+
+# %% prefetch wrong: room is free when a product starts
+def prefetch(gather, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+        start = network if i < room else max(network, products[i - room])
+        gathers.append(start)
+        network = start + fetch
+        products.append(max(network, chip))
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: always two
+def prefetch(gather, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+        start = network
+        if i >= 2:
+            start = max(start, products[i - 2] + work[i - 2])
+        gathers.append(start)
+        network = start + fetch
+        products.append(max(network, chip))
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: one matrix too few
+def prefetch(gather, work, room):
+    room = max(1, room - 1)
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+        start = network
+        if i >= room:
+            start = max(start, products[i - room] + work[i - room])
+        gathers.append(start)
+        network = start + fetch
+        products.append(max(network, chip))
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: products do not wait for their gather
+def prefetch(gather, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+        start = network
+        if i >= room:
+            start = max(start, products[i - room] + work[i - room])
+        gathers.append(start)
+        network = start + fetch
+        products.append(chip)
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: two gathers at a time
+def prefetch(gather, work, room):
+    gathers, products, chip = [], [], 0
+    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+        start = 0
+        if i >= room:
+            start = products[i - room] + work[i - room]
+        gathers.append(start)
+        products.append(max(start + fetch, chip))
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch right: second by second
+def prefetch(gather, work, room):
+    n, now, gathers, products = len(gather), 0, [], []
+    while len(products) < n:
+        ended = [s + w for s, w in zip(products, work) if s + w <= now]
+        brought = [s + g for s, g in zip(gathers, gather) if s + g <= now]
+        idle = len(brought) == len(gathers)
+        if idle and len(gathers) < n and len(gathers) - len(ended) < room:
+            gathers.append(now)
+        rests = len(ended) == len(products)
+        if rests and len(products) < len(brought):
+            products.append(now)
+        else:
+            now += 1
+    return [gathers, products]
+
+
+# %% prefetch right: ends first
+def prefetch(gather, work, room):
+    came, gone = [], []
+    for i in range(len(gather)):
+        free = gone[i - room] if i >= room else 0
+        came.append(max([free, *came[-1:]]) + gather[i])
+        gone.append(max([came[i], *gone[-1:]]) + work[i])
+    return [
+        [end - long for end, long in zip(came, gather)],
+        [end - long for end, long in zip(gone, work)],
+    ]
+
+
+# %% llama wrong: sixteen bytes
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 850 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: the state is not cut
+def pure_fsdp(tokens, chips):
+    states, kept = 130_154_496_000, 80 * tokens * (5120 + 27_648)
+    each = states + kept / chips
+    needed = 850 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if each > 96e9 else verdict
+    return [chips * each, each, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: one output of width F
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 13_824)
+    needed = 850 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: one axis
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 2550 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: what fits is bound by nothing
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    verdict = "memory" if total > 96e9 * chips else "compute"
+    return [total, total / chips, 96e9 * chips, 850 * chips, verdict]
+
+
+# %% llama wrong: the network before memory
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    verdict = "memory" if total > 96e9 * chips else "compute"
+    verdict = "network" if tokens < 850 * chips else "compute"
+    return [total, total / chips, 96e9 * chips, 850 * chips, verdict]
+
+
+# %% llama wrong: tokens for one chip
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    verdict = "compute" if tokens > 850 * chips else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, 850, verdict]
+
+
+# %% llama right: bytes on a chip first
+def pure_fsdp(tokens, chips):
+    per_token = 40 * (13_824 + 13_824 + 5120) * 2
+    each = (10 * 13_015_449_600 + per_token * tokens) / chips
+    needed = 850 * chips
+    if each > 96e9:
+        verdict = "memory"
+    elif tokens < needed:
+        verdict = "network"
+    else:
+        verdict = "compute"
+    return [each * chips, each, 96e9 * chips, needed, verdict]
+
+
+# %% llama right: from the book's functions
+from shardlab import cost, hw, memory
+
+
+def pure_fsdp(tokens, chips):
+    state = memory.state_bytes(13_015_449_600, 1, 0, "weights-and-moments")
+    total = state + memory.checkpoint_bytes(40, tokens, 5120, 13_824)
+    needed = cost.tokens_per_chip(hw.V5P, 3) * chips
+    verdict = "network" if cost.max_chips(tokens, 850) < chips else "compute"
+    hbm = chips * hw.V5P.hbm_bytes
+    if memory.max_params(hbm, 1, 0, "weights-and-moments") * 10 < total:
+        verdict = "memory"
+    return [float(total), total / chips, hbm, needed, verdict]
+
+
+# %% largest equivalent: line 12: `zip(copies, sizes)` with its arguments reversed
+# A product does not mind the order of its factors.
+
+# %% stack equivalent: line 7: `jnp.maximum(x @ W_all, 0)` with its arguments reversed
+# The larger of two numbers, in whatever order.
+
+# %% prefetch equivalent: line 4: 0 becomes 1 (2)
+# The first product starts after its gather, which takes a second at least.
+
+# %% prefetch equivalent: line 8: `max(start, products[i - room] + work[i - room])` with its arguments reversed
+# The larger of two numbers, in whatever order.
+
+# %% prefetch equivalent: line 11: `max(network, chip)` with its arguments reversed
+# The larger of two numbers, in whatever order.
