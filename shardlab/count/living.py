@@ -131,7 +131,10 @@ def alive(f, *args, of=None):
     raises   ValueError that names what cannot be followed
     source   chapter 7
     """
-    made = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
+    try:
+        made = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
+    except NotImplementedError as error:
+        refuse("f", f"JAX cannot export it ({error})")
     module = read(made)
     return peaks(counted(module, dict(module.mesh)), of)
 

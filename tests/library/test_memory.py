@@ -585,6 +585,8 @@ OVER = {
 RIGHT = {
     "Recipe": {"param": 2, "grad": 2, "master": 4, "m": 4, "v": 4},
     "bytes_per_param": {"recipe": "mixed-precision"},
+    "named_recipe": {"recipe": "mixed-precision"},
+    "data_devices": {"N": 2},
     "state_terms": STATE,
     "state_bytes": STATE,
     "max_params": {"hbm": 8e10, **{k: STATE[k] for k in list(STATE)[1:]}},

@@ -1,0 +1,95 @@
+"""Bytes alive in a function, held to what its arrays add up to."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import P
+from jax.lax import all_gather, psum_scatter, scan
+from jax.sharding import AxisType, NamedSharding
+
+from shardlab.count import living
+
+N = 4
+
+
+def mesh():
+    kind = (AxisType.Explicit,)
+    return jax.make_mesh((N,), ("X",), axis_types=kind)
+
+
+def shape(sizes, *spec):
+    where = NamedSharding(mesh(), P(*spec))
+    return jax.ShapeDtypeStruct(sizes, jnp.float32, sharding=where)
+
+
+def mapped(body, outs):
+    return jax.shard_map(body, out_specs=outs)
+
+
+@pytest.mark.parametrize("L", [3, 7])
+def test_gathered_one_at_a_time_or_all(L):
+    # C3.13: gather, use, let go; what is kept is whole for every layer.
+    D = 8 * N
+
+    def stack(keep):
+        def layer(x, W):
+            W = all_gather(W, "X", axis=0, tiled=True)
+            return x @ W, W if keep else None
+
+        def body(x, W):
+            x, kept = scan(layer, x, W)
+            return (x, kept) if keep else x
+
+        outs = P("X", None)
+        return mapped(body, (outs, P(None, "X", None)) if keep else outs)
+
+    args = shape((2 * N, D), "X", None), shape((L, D, D), None, "X", None)
+    with jax.set_mesh(mesh()):
+        once = living.alive(stack(False), *args)
+        kept = living.alive(stack(True), *args)
+    assert once.gathered == 4 * D * D
+    assert kept.gathered == (L + 1) * 4 * D * D
+
+
+@pytest.mark.parametrize("L", [4, 9])
+def test_an_early_scatter_is_seen_and_a_late_one_is_not(L):
+    # C3.10: all gradients are whole at once, or one.
+    D, matrix = 8 * N, 4 * (8 * N) ** 2
+
+    def body(early):
+        def layer(d, W):
+            dW = d.T @ d
+            if early:
+                dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+            return d @ W, dW
+
+        def both(d, W):
+            d, dW = scan(layer, d, W)
+            if not early:
+                dW = psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
+            return d, dW
+
+        return mapped(both, (P("X", None), P(None, "X", None)))
+
+    args = shape((N, D), "X", None), shape((L, D, D), None, None, None)
+    with jax.set_mesh(mesh()):
+        late = living.alive(body(False), *args).live / matrix
+        early = living.alive(body(True), *args).live / matrix
+    assert 2 * L <= late < 2 * L + 2
+    assert L + L / N <= early < L + L / N + 2
+
+
+def test_a_result_takes_the_place_of_what_is_used_up():
+    x = jnp.ones((4, 8))
+    found = living.alive(lambda x, y: x + y, x, x)
+    assert (found.gathered, found.live) == (0, 2 * x.nbytes)
+
+
+def test_what_cannot_be_followed_is_refused():
+    with pytest.raises(ValueError, match="`f`.*callback"):
+        living.alive(
+            lambda x: jax.pure_callback(
+                lambda x: x, jax.ShapeDtypeStruct((2,), jnp.float32), x
+            ),
+            jnp.ones(2),
+        )
