@@ -197,6 +197,7 @@ def known(atom, scope):
 def turns(jaxpr):
     """Matrices that are turned over, as two dicts.
 
+    jaxpr    of the program, or of a body in it
     returns  {transpose: matrix}, for operands, shown as they were before, and
              {product: transpose}, for products that nothing else reads, shown
              as they will be
