@@ -26,6 +26,13 @@ def test_every_strategy_moves_what_its_formula_says():
     assert {row.strategy for row in rows} == set(agreement.STRATEGIES)
 
 
+def test_it_counts_the_same_whatever_mesh_is_set():
+    sizes, kinds = ("fsdp_tp", 64, 32, 128, 4, 2), (AxisType.Explicit,) * 2
+    plain = agreement.counts(*sizes)
+    with jax.set_mesh(jax.make_mesh((1, 1), ("X", "Y"), axis_types=kinds)):
+        assert agreement.counts(*sizes) == plain
+
+
 @settings(max_examples=10)
 @given(*(st.integers(1, 20) for _ in "bdf"), *(st.integers(2, 8) for _ in "xy"))
 def test_they_agree_at_any_size(b, d, f, x, y):

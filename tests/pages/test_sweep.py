@@ -72,7 +72,9 @@ def test_curves_are_straight_where_they_should_be_and_inside_the_frame():
     [
         ({"start": 5}, "start must be below the 5 moments, got 5"),
         ({"start": -1}, "start must be"),
-        ({"x": [0, 1, 2, 4]}, "x must be above 0, got 0"),
+        ({"x": [0, 1, 2, 4]}, "x must be two or more rising numbers above 0"),
+        ({"x": [1, 4, 2, 8]}, "x must be two or more rising numbers above 0"),
+        ({"x": [1]}, "x must be two or more rising numbers above 0"),
         ({"x": [1, 2, 4]}, "up at B = 1 must have a number above 0"),
         (
             {"moments": [*moments(2), plot.Moment("B", {"up": XS}, "")]},
