@@ -8,11 +8,12 @@ real arrays, weights and gradients once they are cast to bf16.
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AbstractMesh, AxisType, NamedSharding
+from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import agreement, cost, count, memory, pipeline
 from shardlab.arguments import one_of
@@ -36,7 +37,8 @@ class Evidence:
     loss, gradients, step  the largest deviation from one device, as a share
               of the largest element of an array: of the loss, of gradients, of
               weights and states after the optimiser's step; None: not run
-    moved     records of forward, backward and update, by `count`
+    moved     records of forward, backward and update, by `count`; of a
+              pipeline, where these are mixed, of all together
     rows      agreement.Row of each part and axis: formula and count
     held      {"weights", "gradients", "states"}: bytes on each device
     promised  the same by `memory`; empty where nothing is held
@@ -54,7 +56,37 @@ class Evidence:
     promised: dict
 
 
+class Ran(NamedTuple):
+    """What a strategy gave when it ran, as trees of jax.Array.
+
+    parts      of the loss; their sum is the loss
+    gradients  of all arguments
+    weights, states  after the optimiser's step; None: not run
+    source     chapter 9
+    """
+
+    parts: jax.Array
+    gradients: tuple
+    weights: tuple | None = None
+    states: tuple | None = None
+
+
 # ---- seeing ------------------------------------------------------------------
+
+
+def deviations(found, wanted):
+    """How far a strategy is from one device.
+
+    found, wanted  Ran
+    returns  deviations of the loss, of the gradients, of the optimiser's step
+    raises   ValueError as `deviation`
+    source   chapter 9
+    """
+    step = None
+    if found.weights is not None:
+        step = deviation(found[2:], wanted[2:])
+    loss = deviation(found.parts.sum(), wanted.parts.sum())
+    return loss, deviation(found.gradients, wanted.gradients), step
 
 
 def deviation(found, wanted):
@@ -159,22 +191,6 @@ def no_devices(chips):
     return AbstractMesh(tuple(chips.values()), tuple(chips), auto)
 
 
-def placed(tree, mesh, specs):
-    """Arrays on the devices of a mesh.
-
-    tree     tree of arrays
-    mesh     jax.sharding.Mesh
-    specs    tree of PartitionSpec
-    returns  tree of jax.Array
-    source   chapter 1
-    """
-    return jax.tree.map(
-        lambda x, spec: jax.device_put(x, NamedSharding(mesh, spec)),
-        tree,
-        specs,
-    )
-
-
 def normal(seed, *shape):
     """Random numbers of no symmetry, the same for the same seed."""
     random = np.random.default_rng(seed)
@@ -210,46 +226,44 @@ def of_block(name):
     """
     strategy, how = agreement.BLOCKS[one_of("name", name, agreement.BLOCKS)]
     chips = chips_of(name)
-    mesh, one = devices(chips), devices({"X": 1, "Y": 1})
-    loss, *gradients = run_block(strategy, mesh, how)
-    alone, *wanted = run_block(none, one, {})
-    dW = gradients[1:]
-    zero = {"zero1": 1, "zero2": 2, "fsdp": 3, "fsdp_tp": 3}.get(
-        name.partition(",")[0], 0
-    )
+    found = run_block(strategy, devices(chips), how)
+    alone = run_block(none, devices({"X": 1, "Y": 1}), {})
     moved = agreement.counts(name, B, D, F, **chips)
     formula = agreement.formulas(B, D, F, **chips)[name]
-    weights, states = step_block(strategy, mesh, dW)
-    expected = step_block(none, one, wanted[1:])
     return Evidence(
         name,
         chips,
-        deviation(loss.sum(), alone.sum()),
-        deviation(gradients, wanted),
-        deviation((weights, states), expected),
+        *deviations(found, alone),
         moved,
         agreement.compared(name, formula, moved),
-        held_bytes(weights, dW, states),
-        # The gradients that the optimiser is given: of ZeRO-1 cut by then.
-        promised_bytes(2 * D * F / chips["Y"], chips["X"], zero)
-        | ({"gradients": 4 * D * F / 8} if zero == 1 else {}),
+        held_bytes(found.weights, found.gradients[1:], found.states),
+        promised_of_block(name, chips),
     )
 
 
 def run_block(strategy, mesh, how):
-    """Parts of the loss, dIn, dW_in and dW_out of small whole numbers."""
+    """A training step of small whole numbers: Ran, of dIn, dW_in and dW_out."""
     draw = np.random.default_rng(0).integers
     sizes = [(B, D), (B, D), (D, F), (F, D)]
     arrays = [draw(-2, 3, size).astype(np.float32) for size in sizes]
-    return jax.jit(block.gradients(strategy, mesh, **how))(*arrays)
-
-
-def step_block(strategy, mesh, dW):
-    """Weights and states that the optimiser's step leaves on the devices."""
+    passes = jax.jit(block.gradients(strategy, mesh, **how))
+    parts, *gradients = passes(*arrays)
+    dW = gradients[1:]
     states = [in_training(i, normal(i, *dw.shape)) for i, dw in enumerate(dW)]
     update = jax.jit(block.updates(strategy, mesh))
-    *weights, one, other = update(*dW, *states)
-    return weights, (one, other)
+    W_in, W_out, *states = update(*dW, *states)
+    return Ran(parts, gradients, (W_in, W_out), states)
+
+
+def promised_of_block(name, chips):
+    """Bytes that the formula has for the gradients given to the optimiser."""
+    first = name.partition(",")[0]
+    stages = {"zero1": 1, "zero2": 2, "fsdp": 3, "fsdp_tp": 3}
+    params = 2 * D * F / chips["Y"]
+    promised = promised_bytes(params, chips["X"], stages.get(first, 0))
+    if first == "zero1":  # its gradients are cut by then
+        promised["gradients"] /= chips["X"]
+    return promised
 
 
 def in_training(seed, W):
@@ -285,27 +299,24 @@ def of_layer(name):
     strategy, options = agreement.LAYERS[one_of("name", name, known)]
     axis = agreement.over(name)
     few, many = alike(strategy, options)
-    shapes = agreement.shapes(name, **SIZES)
-    arrays = [normal(i, *s) for i, s in enumerate([*shapes.values()])]
-    target = normal(99, *arrays[0].shape)
     one = attention if name.startswith("context") else strategy
-    alone = layer.gradients(one, devices({axis: 1}), **few)
-    cut = layer.gradients(strategy, devices({axis: 8}), **many)
-    loss, *found = jax.jit(cut)(target, *arrays)
-    expected, *wanted = jax.jit(alone)(target, *arrays)
+    found = run_layer(name, strategy, {axis: 8}, many)
+    alone = run_layer(name, one, {axis: 1}, few)
     moved = agreement.layer_counts(name, **SIZES)
     formula = {axis: agreement.layer_formulas(**SIZES)[name]}
-    return Evidence(
-        name,
-        {axis: 8},
-        deviation(loss.sum(), expected.sum()),
-        deviation(found, wanted),
-        None,
-        moved,
-        agreement.compared(name, formula, moved),
-        {},
-        {},
-    )
+    rows = agreement.compared(name, formula, moved)
+    differ = deviations(found, alone)
+    return Evidence(name, {axis: 8}, *differ, moved, rows, {}, {})
+
+
+def run_layer(name, strategy, chips, options):
+    """Both passes of a layer on random numbers: Ran."""
+    shapes = agreement.shapes(name, **SIZES).values()
+    arrays = [normal(i, *shape) for i, shape in enumerate(shapes)]
+    target = normal(99, *arrays[0].shape)
+    passes = layer.gradients(strategy, devices(chips), **options)
+    parts, *gradients = jax.jit(passes)(target, *arrays)
+    return Ran(parts, gradients)
 
 
 def alike(strategy, options):
@@ -313,6 +324,10 @@ def alike(strategy, options):
 
     Experts drop tokens group by group, and one device is one group: each gets
     as many slots as there are tokens, and nothing is dropped.
+
+    strategy, options  as in agreement.LAYERS
+    returns  two dicts of options
+    source   chapter 14
     """
     if strategy is not expert:
         return options, options
@@ -331,6 +346,18 @@ SCHEDULES = {
 }
 
 
+def schedule(name):
+    """A schedule of the table: its events, ways, and chunks of a stage.
+
+    name     a key of SCHEDULES
+    returns  list of pipeline.Event, list of ways, int
+    raises   ValueError if the schedule is not known
+    source   chapter 11
+    """
+    make, v = SCHEDULES[one_of("name", name, SCHEDULES)]
+    return make(), pipeline.routes(STAGES, MICROBATCHES, v), v
+
+
 def of_pipeline(name):
     """What is seen of the two-matmul block as stages, under a schedule.
 
@@ -339,44 +366,59 @@ def of_pipeline(name):
     raises   ValueError if the schedule is not known
     source   chapter 11
     """
-    make, v = SCHEDULES[one_of("name", name, SCHEDULES)]
-    events, ways = make(), pipeline.routes(STAGES, MICROBATCHES, v)
-    mesh = devices({"Z": STAGES})
-    batch = (MICROBATCHES, B // MICROBATCHES, D)
-    In, Target = normal(1, *batch), normal(2, *batch)
-    params = (
-        normal(3, STAGES, v, D, F) / D**0.5,
-        normal(4, STAGES, v, F, D) / F**0.5,
-    )
-    step = staged.gradients(staged.BLOCK, events, ways, mesh)
-    loss, dIn, found = jax.jit(step)(In, Target, params)
-    alone, *wanted = one_after_the_other(In, Target, params)
+    events, ways, v = schedule(name)
+    In, Target, params = stage_data(v)
+    found = run_stages(events, ways, In, Target, params)
+    alone = one_after_the_other(In, Target, params)
     chips = no_devices({"Z": STAGES})
     step = staged.gradients(staged.BLOCK, events, ways, chips, rolled=False)
     moved = count.collectives(step, *in_bf16((In, Target, params)))
     formula = cost.pipeline_volume(B, D)
-    size = params[0].size + params[1].size
-    lying = jax.tree.map(lambda _: jax.P("Z"), params)
+    dW = found.gradients[1:]
+    elements = 2 * D * F * v
     return Evidence(
         name,
         {"Z": STAGES},
-        deviation(loss.sum(), alone),
-        deviation((dIn.sum(0), *found), tuple(wanted)),
-        None,
+        *deviations(found, alone),
         moved,
         boundary_rows(name, moved, formula.forward * v),
-        held_bytes(placed(params, mesh, lying), found, states_like(found)),
-        promised_bytes(size / STAGES),
+        held_bytes(found.weights, dW, found.states),
+        promised_bytes(elements),
     )
 
 
-def states_like(gradients):
-    """The optimiser's states of weights that lie as their gradients."""
-    return jax.tree.map(adam.start, gradients)
+def stage_data(v):
+    """In, Target and the weights of v blocks on each stage, random numbers."""
+    batch = (MICROBATCHES, B // MICROBATCHES, D)
+    W_in = normal(3, STAGES, v, D, F) / D**0.5
+    W_out = normal(4, STAGES, v, F, D) / F**0.5
+    return normal(1, *batch), normal(2, *batch), (W_in, W_out)
+
+
+def run_stages(events, ways, In, Target, params):
+    """A training step of a pipeline: each stage updates its own weights.
+
+    events, ways  of a schedule
+    In, Target, params  as `stage_data` gives them
+    returns  Ran
+    source   chapter 11
+    """
+    mesh = devices({"Z": STAGES})
+    step = jax.jit(staged.gradients(staged.BLOCK, events, ways, mesh))
+    parts, dIn, dW = step(In, Target, params)
+    states = [in_training(i, W) for i, W in enumerate(params)]
+    W, states = jax.jit(adams)(dW, states)
+    return Ran(parts, (dIn.sum(0), *dW), W, states)
+
+
+def adams(dW, states):
+    """Adam on each of some arrays: weights and states."""
+    done = [adam.update(*pair) for pair in zip(dW, states, strict=True)]
+    return tuple(zip(*done, strict=True))
 
 
 def one_after_the_other(In, Target, params):
-    """Loss, dIn, dW_in and dW_out of the same stages on one device."""
+    """The same stages on one device: Ran."""
 
     def loss(In, params):
         p, v = params[0].shape[:2]
@@ -386,10 +428,10 @@ def one_after_the_other(In, Target, params):
                 In = In @ W_in @ W_out
         return jnp.sum((In - Target) ** 2) / 2
 
-    value, (dIn, (dW_in, dW_out)) = jax.value_and_grad(loss, argnums=(0, 1))(
-        In, params
-    )
-    return value, dIn, dW_in, dW_out
+    both = jax.value_and_grad(loss, argnums=(0, 1))
+    value, (dIn, dW) = jax.jit(both)(In, params)
+    states = [in_training(i, W) for i, W in enumerate(params)]
+    return Ran(value, (dIn, *dW), *jax.jit(adams)(dW, states))
 
 
 def boundary_rows(name, moved, V):

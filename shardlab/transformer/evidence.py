@@ -6,8 +6,7 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh, use_abstract_mesh
 
-from shardlab import agreement, cost, count, evidence, pipeline
-from shardlab.arguments import one_of
+from shardlab import agreement, cost, count, evidence
 from shardlab.count import exported, living, stablehlo
 from shardlab.plan.models import Model
 from shardlab.transformer import model as decoder
@@ -121,15 +120,14 @@ def ran(name):
     """A training step of TINY under a strategy, on the devices that it uses.
 
     name     of a strategy
-    returns  parts of the loss, gradients as the backward pass leaves them,
-             gradients, weights, states: trees of jax.Array
+    returns  evidence.Ran, and the gradients as the backward pass leaves them
     source   chapter 9
     """
     mesh, T = evidence.devices(evidence.chips_of(name)), TINY.context
     parts, left, dW = jax.jit(both_gradients(name, mesh, T))(*data())
     states = jax.tree.map(partial(evidence.in_training, 0), data()[2])
     weights, states = jax.jit(training.updates(name, mesh))(dW, states)
-    return parts, left, dW, weights, states
+    return evidence.Ran(parts, dW, weights, states), left
 
 
 def both_gradients(name, mesh, T):
@@ -152,10 +150,8 @@ def of(name):
     raises   ValueError if the strategy is not known
     source   chapter 9
     """
-    chips = evidence.chips_of(name)
-    at = training.strategy(name)
-    parts, left, dW, weights, states = ran(name)
-    alone, _, *wanted = ran("none")
+    at, chips = training.strategy(name), evidence.chips_of(name)
+    (found, left), (alone, _) = ran(name), ran("none")
     sizes = formula_sizes(TINY)
     params = cost.transformer_elements(*sizes, chips["Y"]).total
     moved = counts(name, TINY, B, **chips)
@@ -163,12 +159,10 @@ def of(name):
     return evidence.Evidence(
         name,
         chips,
-        evidence.deviation(parts.sum(), alone.sum()),
-        evidence.deviation(dW, wanted[0]),
-        evidence.deviation((weights, states), tuple(wanted[1:])),
+        *evidence.deviations(found, alone),
         moved,
         agreement.compared(name, formula, moved),
-        evidence.held_bytes(weights, left, states),
+        evidence.held_bytes(found.weights, left, found.states),
         evidence.promised_bytes(params, chips["X"], at.zero),
     )
 
@@ -177,32 +171,19 @@ def of_pipeline(name):
     """What is seen of the Transformer as stages, under a schedule.
 
     name     a key of evidence.SCHEDULES
-    returns  Evidence; the embedding is held by all stages, and so is the head,
-             once for each chunk
+    returns  Evidence; nothing is said of what is held
     raises   ValueError if the schedule is not known
     source   chapter 11
     """
-    p, m = evidence.STAGES, evidence.MICROBATCHES
-    schedules = evidence.SCHEDULES
-    make, v = schedules[one_of("name", name, schedules)]
-    events, ways = make(), pipeline.routes(p, m, v)
-    mesh = evidence.devices({"Z": p})
-    step = stages.gradients(events, ways, mesh, TINY.context)
-    parts, dW = jax.jit(step)(*data())
-    alone, _, wanted, _, _ = ran("none")
-    V = cost.pipeline_volume(B, TINY.D).forward * v
+    events, ways, v = evidence.schedule(name)
+    chips = {"Z": evidence.STAGES}
+    step = stages.gradients(events, ways, evidence.devices(chips), TINY.context)
+    found = evidence.Ran(*jax.jit(step)(*data()))
+    differ = evidence.deviations(found, ran("none")[0])
     moved = pipeline_counts(events, ways)
-    return evidence.Evidence(
-        name,
-        {"Z": p},
-        evidence.deviation(parts.sum(), alone.sum()),
-        evidence.deviation(dW, wanted),
-        None,
-        moved,
-        evidence.boundary_rows(name, moved, V),
-        {},
-        {},
-    )
+    V = cost.pipeline_volume(B, TINY.D).forward * v
+    rows = evidence.boundary_rows(name, moved, V)
+    return evidence.Evidence(name, chips, *differ, moved, rows, {}, {})
 
 
 def pipeline_counts(events, ways):

@@ -54,7 +54,7 @@ def dealt(W, p, v=1):
         if len(w) % parts:
             raise ValueError(f"p v must divide L = {len(w)}, got {p} x {v}")
         w = w.reshape(v, p, len(w) // parts, *w.shape[1:])
-        return jnp.swapaxes(w, 0, 1)
+        return w.swapaxes(0, 1)
 
     def give(w):
         return jnp.broadcast_to(w, (p, v, *w.shape))
@@ -72,7 +72,7 @@ def undealt(dW):
     """
 
     def back(w):
-        return jnp.swapaxes(w, 0, 1).reshape(-1, *w.shape[3:])
+        return w.swapaxes(0, 1).reshape(-1, *w.shape[3:])
 
     layers = jax.tree.map(back, dW["layers"])
     return {

@@ -10,6 +10,9 @@ written as what JAX differentiates into it:
     ReduceScatter       AllGather
     psum, AllReduce     nothing
     pcast, nothing      AllReduce
+
+A pcast that is forgotten JAX's types put in, where the array is used: numbers
+stay right. Three uses are then three AllReduces, and the count shows it.
 """
 
 from collections.abc import Callable

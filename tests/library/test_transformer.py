@@ -4,14 +4,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import cost, count, evidence, memory, pipeline, plan
+from shardlab import cost, count, evidence, plan
 from shardlab.transformer import (
     KEPT,
     STRATEGIES,
@@ -22,7 +21,9 @@ from shardlab.transformer import (
 )
 from shardlab.transformer import evidence as seen
 from shardlab.transformer.evidence import TINY, B
+from tools import strategies as page
 
+PAGE = page.TARGET.read_text(encoding="utf-8")
 T = TINY.context
 # float32 has 6e-8; sums of a few hundred terms in another order, and gradients
 # that are sums of terms larger than themselves, cost about 40 of them.
@@ -81,7 +82,7 @@ def loss_in_numpy(W, tokens, targets):
 
 def test_the_loss_and_its_slope_are_those_of_numpy():
     tokens, targets, W = seen.data()
-    parts, _, dW, _, _ = seen.ran("none")
+    (parts, dW, _, _), _ = seen.ran("none")
     W = jax.tree.map(lambda w: w.astype(float), W)
     assert float(parts.sum()) == pytest.approx(
         loss_in_numpy(W, tokens, targets), rel=CLOSE
@@ -128,21 +129,23 @@ def test_a_training_step_is_that_of_one_chip(name):
     assert max(found.loss, found.gradients, found.step) < CLOSE
     assert found.held == found.promised
     assert {row.ratio for row in found.rows} == {1}
+    assert page.row(found) in PAGE, "run: make notebooks"
 
 
 def test_every_gradient_is_there():
-    _, _, dW, _, _ = seen.ran("none")
+    (_, dW, _, _), _ = seen.ran("none")
     for path, dw in jax.tree_util.tree_leaves_with_path(dW):
         moved = np.abs(np.asarray(dw)).max(tuple(range(1, dw.ndim)))
         if path[-1].key != "W_embed":  # where words that nobody said stay
             assert moved.all(), path
 
 
-@pytest.mark.parametrize("name", ["1f1b", "interleaved"])
-def test_a_pipeline_is_one_chip_as_well(name):
-    found = seen.of_pipeline(name)
+def test_a_pipeline_is_one_chip_as_well():
+    found = seen.of_pipeline("interleaved")
     assert max(found.loss, found.gradients) < CLOSE
+    assert found.step is None
     assert {row.ratio for row in found.rows} == {1}
+    assert page.row(found) in PAGE, "run: make notebooks"
 
 
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3))
@@ -177,15 +180,18 @@ def shape(L, D, F, G, R, d, words, T=4):
     )
 
 
-@settings(max_examples=10)
+SMALL = dict.fromkeys("LDFGRdwb", (1, 5)) | dict.fromkeys("xy", (2, 4))
+
+
+@settings(max_examples=7)
 @given(
-    st.sampled_from([*STRATEGIES, KEPT.name]),
-    *(st.integers(2, 4) for _ in "xy"),
-    *(st.integers(1, 5) for _ in "LDFGRdwb"),
+    name=st.sampled_from([*STRATEGIES, KEPT.name]),
+    **{size: st.integers(*ends) for size, ends in SMALL.items()},
 )
-def test_formula_and_count_agree_at_any_size(name, x, y, *sizes):
-    L, d_, f, g, r, d, w, b = sizes
-    m = shape(L, d_ * x, f * y, g * y, r, d, w * y)
+def test_formula_and_count_agree_at_any_size(
+    name, x, y, L, D, F, G, R, d, w, b
+):
+    m = shape(L, D * x, F * y, G * y, R, d, w * y)
     X, Y = {"none": (1, 1), "megatron": (1, y), "sequence": (1, y)}.get(
         name, (x, y if name == "fsdp_tp" else 1)
     )
@@ -294,37 +300,27 @@ def volume(at, X=2, Y=2):
 
 def test_without_f_every_product_would_have_an_allreduce():
     # JAX's types put in what is forgotten, but once for each use.
-    right, wrong = STRATEGIES["megatron"], None
+    right = STRATEGIES["megatron"]
     wrong = replace(right, enter=strategies.same)
     _, backward, _ = seen.counts(right, TINY, B, 1, 8)
     _, more, _ = seen.counts(wrong, TINY, B, 1, 8)
-    f = 2 * 2 * B * TINY.D  # Q, K, V and the gate are four uses too many
+    f = 2 * 2 * B * TINY.D  # Q, K and V are two more, W_in and W_gate one
     extra = TINY.L * (2 + 1) * f
     assert count.volume(more) == count.volume(backward) + extra
 
 
-def test_gradients_that_are_reduced_too_early_cannot_be_scattered():
-    wrong = replace(STRATEGIES["zero1"], own=strategies.same)
-    with pytest.raises(ValueError, match="psum_scatter|reduce_scatter|vary"):
-        volume(wrong)
+def test_a_gradient_that_is_reduced_too_early_moves_three_times_as_much():
+    right = STRATEGIES["zero1"]
+    wrong = replace(right, own=strategies.same)
+    _, backward, _ = seen.counts(right, TINY, B, 8)
+    _, more, _ = seen.counts(wrong, TINY, B, 8)
+    assert count.volume(more) == 3 * count.volume(backward)
 
 
 def test_a_forgotten_g_is_a_type_error():
     wrong = replace(STRATEGIES["megatron"], leave=strategies.same)
     with pytest.raises((TypeError, ValueError), match="(?i)varying|manual"):
         volume(wrong)
-
-
-def test_a_deviation_is_seen():
-    W = {"a": np.ones(3), "b": np.array([[1.0, -4.0]])}
-    other = {"a": np.ones(3), "b": np.array([[1.0, -3.0]])}
-    assert evidence.deviation(W, W) == 0
-    assert evidence.deviation(other, W) == 0.25
-    assert evidence.deviation({"a": np.zeros(2)}, {"a": np.zeros(2)}) == 0
-    with pytest.raises(ValueError, match="shape"):
-        evidence.deviation({"a": np.ones(2)}, {"a": np.ones(3)})
-    with pytest.raises(ValueError, match="finite"):
-        evidence.deviation(np.array([np.nan]), np.ones(1))
 
 
 # --- bad input ----------------------------------------------------------------
@@ -340,8 +336,6 @@ WRONG = {
         "strategy must be one of 'none'",
     ),
     "schedule": (lambda: seen.of_pipeline("fast"), "name must be one of"),
-    "block": (lambda: evidence.of_block("fast"), "name must be one of"),
-    "layer": (lambda: evidence.of_layer("gpipe"), "name must be one of"),
     "batch": (
         lambda: training.arguments("dp", abstract(), TINY, 6),
         "B must be whole sequences of T = 6 on 2 devices, got 6",
@@ -360,7 +354,7 @@ WRONG = {
     ),
     "seed": (lambda: model.start(TINY, seed=-1), "seed must be a whole"),
     "tied": (
-        lambda: model.shapes(plan.model("gemma-2-9b")),
+        lambda: model.shapes(plan.model("gemma-2-27b")),
         "model.tied must be False, got True",
     ),
     "model": (lambda: model.shapes("llama"), "model must be"),
@@ -407,32 +401,3 @@ def test_bad_input_is_named(case):
     call, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_what_lies_unevenly_has_no_bytes_each():
-    one, other = jax.devices()[:2]
-    tree = [
-        jax.device_put(jnp.ones(2), one),
-        jax.device_put(jnp.ones(3), other),
-    ]
-    with pytest.raises(ValueError, match="evenly"):
-        evidence.bytes_each(tree)
-    assert evidence.bytes_each([]) == 0
-
-
-def test_what_is_promised_is_the_zero_papers_figure():
-    # 7.5 billion parameters on 64 devices: 120, 31.4, 16.6 and 1.9 GB.
-    found = [
-        sum(evidence.promised_bytes(7.5e9, 64, zero).values()) / 1e9
-        for zero in range(4)
-    ]
-    assert found == pytest.approx([120, 31.4, 16.6, 1.9], abs=0.05)
-    for zero in range(4):
-        whole = evidence.promised_bytes(7.5e9, 64, zero)
-        assert sum(whole.values()) == memory.state_bytes(7.5e9, 64, zero)
-
-
-def test_schedules_of_the_table_are_legal():
-    for make, v in evidence.SCHEDULES.values():
-        ways = pipeline.routes(evidence.STAGES, evidence.MICROBATCHES, v)
-        assert pipeline.check(make(), ways)
