@@ -29,6 +29,7 @@ preview: setup  ## show the page of one chapter: CHAPTER=01, RUN=1 to execute
 notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.notebooks
 	@$(PY) -m tools.sources
+	@$(PY) -m tools.strategies
 	@$(PY) -m tools.checks
 
 test: programs  ## run every test, two at a time
