@@ -14,7 +14,7 @@ def all_reduce(dW):
     """A gradient summed over all chips of all pods: cut, cross, gather.
 
     dW       dW[D, F] {U_PX}, each chip's own term of the sum
-    returns  dW[D, F]; of 2DF bytes a chip sends only 4DF / X across
+    returns  dW[D, F]; of 2DF bytes a chip sends less than 4DF / X across
     source   scaling-book part 5, scaling across pods
     """
     dW = psum_scatter(dW, "X", tiled=True)  # dW[D_X, F] {U_P}
