@@ -89,6 +89,10 @@ def legend(figure, schedules):
         for kind, (label, look) in LOOKS.items()
         if kind in kinds
     ]
+    columns = 2 if len(patches) == 4 else len(patches)
     figure.legend(
-        handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncol=4
+        handles=patches,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.02),
+        ncol=columns,
     )

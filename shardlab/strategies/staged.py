@@ -332,6 +332,7 @@ def blank(stage, slots, In, params):
     """
     W, x = at(params, 0), In[0]
     y, saved = jax.eval_shape(stage.forward, W, x)
+    refuse_another_shape(x, y)
     kept = jax.eval_shape(stage.input, W, saved, y)[1] if slots.kept else ()
     loss = jax.ShapeDtypeStruct((), jnp.float32)
     stores = (slots.inbox, x), (slots.saved, saved), (slots.kept, kept)
@@ -339,6 +340,15 @@ def blank(stage, slots, In, params):
         *(zeros(x, n) for n, x in stores), *map(zeros, (In, params, loss))
     )
     return stores, Made(*map(zeros, (y, saved, kept, W, loss)))
+
+
+def refuse_another_shape(x, y):
+    """What a stage hands on must look like what it gets."""
+    if (x.shape, x.dtype) != (y.shape, y.dtype):
+        raise ValueError(
+            f"stage.forward must give what it gets, {x.dtype}{[*x.shape]}, "
+            f"got {y.dtype}{[*y.shape]}"
+        )
 
 
 def zeros(tree, *slots):
@@ -357,7 +367,7 @@ def gradients(stage, events, ways, mesh, rolled=True):
     stage    Stage: BLOCK, or what `of` makes of a function
     events   a legal schedule of shardlab.pipeline
     ways     the ways of its microbatches: `pipeline.routes(p, m, v)`
-    mesh     jax.sharding.Mesh or AbstractMesh with an axis Z of p stages
+    mesh     jax.sharding.Mesh or AbstractMesh with an Auto axis Z of p stages
     rolled   True: one scan over the ticks; all neighbours then send in every
              tick, zeros where there is nothing. False: tick after tick is
              written out, and only who has something sends
@@ -366,7 +376,8 @@ def gradients(stage, events, ways, mesh, rolled=True):
              and the gradient of params
     raises   ValueError that names events or ways, if they are no legal
              schedule, or the mesh, if it has not as many stages; and, when
-             called, In, Target or params, if their sizes are not as said
+             called, In, Target, params or stage.forward, if shapes are not
+             as said
     source   chapter 11
     """
     one_of("rolled", rolled, (True, False))
