@@ -42,6 +42,13 @@ def order(first, second, B, D, F):
     return middle + 2 * B * D
 
 
+# %% order wrong: no chip has all of Out
+def order(first, second, B, D, F):
+    middle = {("columns", "rows"): 0, ("rows", "columns"): 4 * B * F}
+    middle = middle.get((first, second), 2 * B * F)
+    return middle + (0 if second == "columns" else 2 * B * D)
+
+
 # %% order right: arrays that move, one after the other
 def order(first, second, B, D, F):
     moved = []
@@ -238,6 +245,19 @@ def cut_between(In, dOut, W_in, W_out):
     dTmp = (dOut @ W_out.T) * (Tmp > 0)
     dIn = dTmp @ W_in.T
     dIn = jax.lax.psum_scatter(dIn.T, "Y", scatter_dimension=0, tiled=True)
+    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
+
+
+# %% cut_between wrong: no derivative of max
+def cut_between(In, dOut, W_in, W_out):
+    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
+    Tmp = relu(In @ W_in)
+    Out = Tmp @ W_out
+    Out = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
+    dTmp = dOut @ W_out.T
+    dIn = dTmp @ W_in.T
+    dIn = jax.lax.psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
     return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
 
 
@@ -505,6 +525,16 @@ def norm_gradients(dNormed, In, gain):
     return dIn, jax.lax.psum(jnp.sum(g * In * r, axis=0), "Y")
 
 
+# %% norm_gradients wrong: added up by JAX, and once more
+def norm_gradients(dNormed, In, gain):
+    def norm(In, gain):
+        square = jnp.mean(In**2, axis=1, keepdims=True)
+        return gain * In * jax.lax.rsqrt(square + 1e-6)
+
+    dIn, dgain = jax.vjp(norm, In, gain)[1](dNormed)
+    return dIn, jax.lax.psum(dgain, "Y")
+
+
 # %% norm_gradients right: JAX derives it, and adds up by itself
 def norm_gradients(dNormed, In, gain):
     def norm(In, gain):
@@ -579,6 +609,13 @@ def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
     width = 1.5 * F if gated else F
     W = n_axes * link_bw * (2 if rings else 1)
     return C * itemsize / (2 * W * width)
+
+
+# %% limit wrong: whole chips
+def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
+    width = 1.5 * F if gated else F
+    W = n_axes * link_bw * (2 if rings else 1)
+    return float(int(width * 2 / itemsize * W / C))
 
 
 # %% limit right: tokens that a chip needs, and what they are worth
@@ -794,6 +831,13 @@ def doubled(drops):
         left.append(now)
         best = 2 ** (n + 2) if drop < 0.5 else best
     return left, best
+
+
+# %% doubled wrong: two ways are not among them
+def doubled(drops):
+    left = np.cumprod(1 - np.array(drops))
+    groups = left * 2.0 ** np.arange(len(left))
+    return left.tolist(), 4 * 2 ** int(groups.argmax())
 
 
 # %% doubled right: products with NumPy
