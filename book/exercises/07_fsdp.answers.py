@@ -509,6 +509,13 @@ def forward(In, W_in, W_out):
     return Tmp @ W_out
 
 
+# %% forward wrong: the ReLU at the end
+def forward(In, W_in, W_out):
+    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    return jax.nn.relu(Out)
+
+
 # %% forward wrong: gathers W_in twice
 def forward(In, W_in, W_out):
     half = In.shape[0] // 2
@@ -586,6 +593,16 @@ def back(dOut, In, Tmp, W_in, W_out):
     dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
     W_out = all_gather(W_out, "X", axis=1, tiled=True)
     dTmp = dOut @ W_out.T
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% back wrong: the ReLU of the gradient
+def back(dOut, In, Tmp, W_in, W_out):
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dTmp = jax.nn.relu(dOut @ W_out.T)
     dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
     W_in = all_gather(W_in, "X", axis=0, tiled=True)
     return dTmp @ W_in.T, dW_in, dW_out
@@ -764,6 +781,20 @@ def step(In, Target, W):
     Out, kept = scan(layer, In, W)
     _, dW = scan(back, Out - Target, kept, reverse=True)
     return dW
+
+
+# %% stack wrong: JAX derives it, with half a gradient at zero
+def step(In, Target, W):
+    @jax.checkpoint
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return jnp.maximum(x @ W_all, 0), None
+
+    def loss(W):
+        Out, _ = scan(layer, In, W)
+        return jnp.sum((Out - Target) ** 2) / 2
+
+    return jax.grad(loss)(W)
 
 
 # %% stack right: JAX derives it, with checkpoint
