@@ -103,6 +103,30 @@ def dp_gradients(In, Target, W_in, W_out):
     return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
 
 
+# %% gradients wrong: the half of the loss is forgotten
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = 2 * far / B
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return jnp.sum(far**2)[None] / B, dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% gradients wrong: the half is forgotten on the way back only
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dOut = 2 * far / B
+    dTmp = dOut @ W_out.T
+    dW_in = jax.lax.psum(In.T @ dTmp, "X")
+    dW_out = jax.lax.psum(Tmp.T @ dOut, "X")
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
+
+
 # %% gradients wrong: a gathered gradient from each chip, then a sum
 def dp_gradients(In, Target, W_in, W_out):
     B = len(In) * jax.lax.axis_size("X")
@@ -655,6 +679,13 @@ def dp_seconds(params, B, X, C, W, overlap):
 # %% seconds wrong: an AllReduce once over the array
 def dp_seconds(params, B, X, C, W, overlap):
     forward, comms = 2 * params * B / (X * C), 2 * params / W
+    both = max if overlap else lambda a, b: a + b
+    return forward + both(2 * forward, comms)
+
+
+# %% seconds wrong: eight bytes for each parameter
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / (X * C), 8 * params / W
     both = max if overlap else lambda a, b: a + b
     return forward + both(2 * forward, comms)
 
