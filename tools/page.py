@@ -21,12 +21,23 @@ def build(root=ROOT):
     """
     program = str(Path(sys.executable).parent / "jupyter-book")
     command = [program, "build", ".", "-W", "--keep-going", "-n", "-q"]
+    command += ["--all"] if restyled(root) else []
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if done.returncode or not (root / "_build/html/index.html").exists():
         print(done.stdout + done.stderr, file=sys.stderr)
         shutil.rmtree(root / "_build", ignore_errors=True)
         return None
     return root / "_build/html/index.html"
+
+
+def restyled(root):
+    """Whether the styles changed: Sphinx copies them only with a page."""
+    shown = root / "_build/html/_static"
+    return shown.exists() and any(
+        not (shown / path.name).exists()
+        or (shown / path.name).read_bytes() != path.read_bytes()
+        for path in (root / "book/style").iterdir()
+    )
 
 
 def main(arguments=None):

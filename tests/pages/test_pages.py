@@ -7,6 +7,7 @@ import yaml
 
 from tests.pages import browser as look
 from tests.tree import ROOT
+from tools import page as built
 
 CHAPTER = "chapters/01_sharded_arrays"
 
@@ -172,3 +173,16 @@ def test_the_answer_of_a_quiz_is_folded(html, page):
     assert answer.get_attribute("open") is None
     summary.click()
     assert answer.get_attribute("open") is not None
+
+
+@pytest.mark.parametrize(
+    ("shown", "again"), [(None, False), ("old", True), ("new", False)]
+)
+def test_a_change_of_style_is_built(shown, again, tmp_path):
+    style = tmp_path / "book/style/book.css"
+    static = tmp_path / "_build/html/_static/book.css"
+    for path, text in ((style, "new"), (static, shown)):
+        if text:
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+    assert built.restyled(tmp_path) is again
