@@ -30,16 +30,15 @@ JUDGING = (
     "structure",
     "student",
 )
-MARK = re.compile(r"^% made from ([0-9a-f]+)$", re.MULTILINE)
+SECTION = re.compile(r"^(?=% made from [0-9a-f]+$)", re.MULTILINE)
 
 
-def origin(stems):
-    """What the page depends on, as a hexadecimal digest."""
+def origin(stem):
+    """What the part on one set depends on, as a hexadecimal digest."""
     paths = [ROOT / "shardlab/check.py"]
     paths += [ROOT / f"shardlab/grading/{name}.py" for name in JUDGING]
-    for stem in stems:
-        paths.append(ROOT / f"solutions/{stem}/{stem}.ipynb")
-        paths.append(ROOT / f"book/exercises/{stem}.answers.py")
+    paths.append(ROOT / f"book/exercises/{stem}.md")
+    paths.append(ROOT / f"book/exercises/{stem}.answers.py")
     paths.append(ROOT / "tools/checks.py")
     digest = hashlib.sha256()
     for path in sorted(path for path in paths if path.is_file()):
@@ -58,9 +57,10 @@ def said(row):
 
 
 def section(stem, table):
-    """The page's part on one set, from its kill table."""
+    """The page's part on one set, from its kill table, as text."""
     title = stem[3:].replace("_", " ").capitalize()
-    lines = [f"## {int(stem[:2])}. {title}", "", counted(table), ""]
+    lines = [f"% made from {origin(stem)}", ""]
+    lines += [f"## {int(stem[:2])}. {title}", "", counted(table), ""]
     for name in dict.fromkeys(row.question for row in table):
         rows = [row for row in table if row.question == name]
         right = [cell(r.title) for r in rows if r.kind == "right"]
@@ -73,7 +73,7 @@ def section(stem, table):
         ]
         lines += ["", f"Accepted: the solution; {'; '.join(right)}.", ""]
         lines += [*mutant_lines(rows), ""]
-    return lines
+    return "\n".join(lines)
 
 
 def mutant_lines(rows):
@@ -97,26 +97,28 @@ def counted(table):
     )
 
 
-def page(stems, tables):
-    """The whole page as text.
+def page(sections):
+    """The whole page as text, from its parts."""
+    return "\n".join([HEAD, *sections]).rstrip() + "\n"
 
-    stems    the sets of exercises
-    tables   dict: stem -> rows of its kill table
-    """
-    lines = [f"% made from {origin(stems)}", "", HEAD.rstrip(), ""]
-    for stem in stems:
-        lines += section(stem, tables[stem])
-    return "\n".join(lines).rstrip() + "\n"
+
+def stored(text):
+    """The parts of a page that was made before: {mark: part}."""
+    parts = SECTION.split(text)[1:]
+    return {part.split("\n", 1)[0]: part.rstrip() + "\n" for part in parts}
 
 
 def main():
     """The command line; returns the exit status."""
-    target, stems = ROOT / "book/checks.md", kit.sets()
+    target, sections = ROOT / "book/checks.md", []
     old = target.read_text(encoding="utf-8") if target.exists() else ""
-    mark = MARK.search(old)
-    if mark is None or mark.group(1) != origin(stems):
-        tables = {stem: kit.kill_table(stem) for stem in stems}
-        target.write_text(page(stems, tables), encoding="utf-8")
+    parts = stored(old)
+    for stem in kit.sets():
+        part = parts.get(f"% made from {origin(stem)}")
+        sections.append(part or section(stem, kit.kill_table(stem)))
+    made = page(sections)
+    if made != old:
+        target.write_text(made, encoding="utf-8")
     print("book/checks.md: up to date")
     return 0
 
