@@ -64,7 +64,7 @@ def routes(p, m, v=1):
     raises   ValueError unless p, m and v are whole numbers of at least 1
     source   Megatron-LM paper (2021)
     """
-    p, m, v = _sizes(p=p, m=m, v=v)
+    p, m, v = listable(p=p, m=m, v=v)
     return [tuple((s, c) for c in range(v) for s in range(p))] * m
 
 
@@ -72,8 +72,14 @@ def routes(p, m, v=1):
 MOST = 10**6
 
 
-def _sizes(**named):
-    """The sizes, if they are whole and make a schedule that can be listed."""
+def listable(**named):
+    """Sizes of a schedule, if it can be listed event by event.
+
+    named    whole numbers by name, such as p=4, m=8
+    returns  list of them
+    raises   ValueError that names a size that is not whole, or too large
+    source   chapter 11
+    """
     sizes = [whole(name, value) for name, value in named.items()]
     for name, size in zip(named, sizes, strict=True):
         if size > MOST:
@@ -96,7 +102,7 @@ def two_way_routes(p, m):
     raises   ValueError unless p and m are whole, at least 1, and m is even
     source   DeepSeek-V3 report, section 3.2.1
     """
-    p, m = _sizes(p=p, m=m)
+    p, m = listable(p=p, m=m)
     if m % 2:
         raise ValueError(f"m must be even, half for each direction, got {m}")
     there = tuple((s, 0) for s in range(p))
@@ -212,7 +218,7 @@ def naive(p, m=1, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    chapter 11
     """
-    p, m = _sizes(p=p, m=m)
+    p, m = listable(p=p, m=m)
     order = [(kind, i, 0) for i in range(m) for kind in ("forward", "backward")]
     lasts = {"forward": forward, "backward": backward}
     return play([order] * p, routes(p, m), lasts, hop)
@@ -229,7 +235,7 @@ def gpipe(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    GPipe paper
     """
-    p, m = _sizes(p=p, m=m)
+    p, m = listable(p=p, m=m)
     order = [("forward", i, 0) for i in range(m)]
     order += [("backward", i, 0) for i in reversed(range(m))]
     lasts = {"forward": forward, "backward": backward}
@@ -247,7 +253,7 @@ def one_f_one_b(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    PipeDream paper; Megatron-LM paper (2021)
     """
-    p, m = _sizes(p=p, m=m)
+    p, m = listable(p=p, m=m)
     forwards = [("forward", i, 0) for i in range(m)]
     backwards = [("backward", i, 0) for i in range(m)]
     orders = [_one_for_one(forwards, backwards, p - s) for s in range(p)]
@@ -273,7 +279,7 @@ def interleaved(p, m, v, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m, v >= 1 are whole, p divides m, times > 0
     source    Megatron-LM paper (2021); v = 1 is `one_f_one_b`
     """
-    p, m, v = _sizes(p=p, m=m, v=v)
+    p, m, v = listable(p=p, m=m, v=v)
     if m % p:
         raise ValueError(f"m must be a multiple of p = {p}, got {m}")
     orders = [_interleaved_order(s, p, m, v) for s in range(p)]
@@ -309,7 +315,7 @@ def zero_bubble(p, m, forward=1, backward=1, weight=None, hop=0):
     raises    ValueError as `gpipe`, and unless 0 < weight < backward
     source    Zero Bubble paper, schedule ZB-H1: a fixed order, no search
     """
-    p, m = _sizes(p=p, m=m)
+    p, m = listable(p=p, m=m)
     orders = [_zero_bubble_order(s, p, m) for s in range(p)]
     lasts = _split(p, forward, backward, weight)
     return play(orders, routes(p, m), lasts, hop)
@@ -337,7 +343,7 @@ def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
     raises    ValueError unless p, m and the times are as said here
     source    DeepSeek-V3 report, section 3.2.1 and figure 5
     """
-    p, m, ways = *_sizes(p=p, m=m), two_way_routes(p, m)
+    p, m, ways = *listable(p=p, m=m), two_way_routes(p, m)
     _refuse_odd_or_few(p, m)
     lasts = _split(p, forward, backward, weight)
     pairs = zip(lasts["forward"], lasts["backward"], strict=True)
