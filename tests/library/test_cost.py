@@ -1082,6 +1082,7 @@ GOOD = {
     **{"params": 1e9, "tokens": 1e9, "flops": 1e20, "seconds": 1.0},
     **{"strategy": "fsdp_tp", "times": TIMES, "step": cost.Step(*[TIMES] * 3)},
     **{"gated": False, "name": "v5p", "elements": 64},
+    **{"L": 2, "kv": 32, "vocab": 512},
 }
 WORK = ("itemsize", "precision")
 THRESHOLD = (*WORK, "wrap")
@@ -1141,6 +1142,8 @@ LEGAL_IN = {  # of these functions alone
     *((f.__name__, n, "zero") for f in MATMULS for n in "BDF"),
 }
 ILLEGAL_IN = {
+    ("transformer_elements", "kv", "None"),
+    ("transformer_volume", "kv", "None"),
     ("zero_bubble", "weight", "None"),
     ("training_flops", "tokens", "zero"),
 }

@@ -819,7 +819,8 @@ def test_every_function_is_spoilt():
         and value.__module__ == "shardlab.pipeline"
         and not name.startswith("_")
     }
-    assert {*RIGHT} == public
+    # `listable` takes sizes of any name; the builders' tests spoil it.
+    assert {*RIGHT} == public - {"listable"}
 
 
 @pytest.mark.parametrize(
