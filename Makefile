@@ -33,7 +33,7 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.checks
 
 test: programs  ## run every test, two at a time
-	@echo "running all tests on two cores: about five minutes"
+	@echo "running all tests on two cores: about twenty minutes"
 	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --nbval \
 		--nbval-current-env --nbval-cell-timeout 600 tests chapters solutions
 
