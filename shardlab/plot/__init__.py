@@ -10,11 +10,13 @@ films     chips that hand blocks on, to be played and stepped through
 interactive  curves that a reader moves with a slider
 meshes    meshes, and which block of a matrix each device holds
 paths     what chips make of one array side by side, and where they meet
+pipes     films of pipelines, whose stages hand microbatches on
 pods      what leaves pods, and verdicts on a grid of sizes
 products  products of sharded matrices
 ticks     plain numbers where a reader wants them
 room      what a chip holds: as bars, and below what its queues do
 schedules what the stages of a pipeline do, and when
+steps     films of training steps: who multiplies, sends and holds what
 timelines what queues are busy with, and when
 """
 
@@ -33,10 +35,12 @@ from shardlab.plot.films import (
 from shardlab.plot.interactive import Moment, Sweep, sweep
 from shardlab.plot.meshes import gallery, mesh, shards
 from shardlab.plot.paths import paths
+from shardlab.plot.pipes import pipeline_player
 from shardlab.plot.pods import ports, verdicts
 from shardlab.plot.products import block_matrix, busy, product_player
 from shardlab.plot.room import room, stacked
 from shardlab.plot.schedules import gantt
+from shardlab.plot.steps import step_player
 from shardlab.plot.ticks import ticks
 from shardlab.plot.timelines import timeline
 
@@ -61,6 +65,7 @@ __all__ = [
     "mesh",
     "new_axes",
     "paths",
+    "pipeline_player",
     "player",
     "ports",
     "product_player",
@@ -69,6 +74,7 @@ __all__ = [
     "shards",
     "stacked",
     "stage",
+    "step_player",
     "sweep",
     "terms",
     "ticks",

@@ -8,15 +8,9 @@ import pytest
 from shardlab import pipeline, plot, room, timeline
 from shardlab.plot.axes import FILLS
 from shardlab.plot.films import FRAME
-from shardlab.plot.pipes import (
-    letters,
-    pipeline_player,
-    saved,
-    waiting,
-    working,
-)
+from shardlab.plot.pipes import letters, saved, waiting, working
 from shardlab.plot.schedules import LOOKS
-from shardlab.plot.steps import scenes, step_player
+from shardlab.plot.steps import scenes
 from shardlab.room import Stay
 from shardlab.timeline import Done, Task
 from tests.pages.browser import overflow
@@ -161,7 +155,7 @@ def test_the_area_that_is_filled_is_what_is_held(N):
     L = 2
     played = timeline.play(fsdp_tasks(L))
     stays = fsdp_stays(L, N)
-    film = figures(step_player(played, stays, "x", N))
+    film = figures(plot.step_player(played, stays, "x", N))
     for (_, drawn), scene in zip(film, scenes(played, stays), strict=True):
         areas = [0] * N
         for _, x, _, width, height in boxes(drawn):
@@ -175,7 +169,7 @@ def test_the_area_that_is_filled_is_what_is_held(N):
 
 
 def test_fills_are_those_of_the_owner():
-    film = figures(step_player(*step(), "x"))
+    film = figures(plot.step_player(*step(), "x"))
     for chip in range(4):
         first, last = 24 + chip * 84, 24 + (chip + 1) * 84
         fills = [
@@ -189,7 +183,7 @@ def test_fills_are_those_of_the_owner():
 
 
 def test_rows_lie_where_they_are_in_the_matrix():
-    film = figures(step_player(*step(), "x"))
+    film = figures(plot.step_player(*step(), "x"))
     top = {"W": 46, "dW": 46 + 24 + 3 * 6 + 2 * 7.5}
     for chip in range(4):
         here = [
@@ -207,7 +201,7 @@ def test_rows_lie_where_they_are_in_the_matrix():
 def test_what_is_multiplied_has_a_thick_frame():
     factors = {"F": {46, 76}, "D": {76, 89.5}, "B": {46, 89.5}}
     played, stays = step()
-    film = figures(step_player(played, stays, "x"))
+    film = figures(plot.step_player(played, stays, "x"))
     for (_, drawn), scene in zip(film, scenes(played, stays), strict=True):
         thick = re.findall(r'<path class="u" d="(.*?)"', drawn)
         products = [task for task in scene.tasks if task[0] in factors]
@@ -225,7 +219,7 @@ SLIDE = re.compile(r'<g class="s" style="--x:(-?[\d.]+)px">(.*?)</g>')
 
 def test_what_comes_over_the_network_slides_from_where_it_was():
     played, stays = step()
-    film = figures(step_player(played, stays, "x"))
+    film = figures(plot.step_player(played, stays, "x"))
     for (_, drawn), scene in zip(film, scenes(played, stays), strict=True):
         slides = SLIDE.findall(drawn)
         moves = [task for task in scene.tasks if task[0] in "GS"]
@@ -238,7 +232,7 @@ def test_what_comes_over_the_network_slides_from_where_it_was():
 
 
 def test_a_film_says_what_chips_and_network_do():
-    words = [words for words, _ in figures(step_player(*step(1), "x"))]
+    words = [words for words, _ in figures(plot.step_player(*step(1), "x"))]
     assert words == [
         "Start: each chip has its own rows of all weights, and its tokens; "
         "2.3 kB on a chip",
@@ -254,7 +248,7 @@ def test_a_film_says_what_chips_and_network_do():
 
 
 def test_idle_queues_are_drawn_idle():
-    for words, drawn in figures(step_player(*step(), "x")):
+    for words, drawn in figures(plot.step_player(*step(), "x")):
         if words.startswith(("Start", "End")):
             continue
         idle = 4 * ("chips wait" in words) + ("network is idle" in words)
@@ -280,7 +274,7 @@ def test_what_cannot_be_drawn_is_refused(change, says):
     played, stays = step()
     given = {"played": played, "stays": stays, "title": "x", **change}
     with pytest.raises(ValueError, match=says):
-        step_player(**given)
+        plot.step_player(**given)
 
 
 # ---- pipelines ---------------------------------------------------------------
@@ -359,7 +353,7 @@ def test_what_has_come_was_made_before_and_is_used_after(name):
 def pipes(*names):
     """A film of schedules of the same ways."""
     chosen = {name: SCHEDULES[name][0] for name in names}
-    return pipeline_player(chosen, SCHEDULES[names[0]][1], "pipes")
+    return plot.pipeline_player(chosen, SCHEDULES[names[0]][1], "pipes")
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -411,7 +405,7 @@ def test_a_block_slides_from_the_stage_that_made_it():
 
 def test_a_film_of_pipelines_says_what_each_stage_does():
     events = {"GPipe": pipeline.gpipe(2, 2), "1F1B": pipeline.one_f_one_b(2, 2)}
-    film = pipeline_player(events, pipeline.routes(2, 2), "x")
+    film = plot.pipeline_player(events, pipeline.routes(2, 2), "x")
     assert [words for words, _ in figures(film)] == [
         "0 of 6. GPipe: F0, idle. 1F1B: F0, idle",
         "1 of 6. GPipe: F1, F0. 1F1B: F1, F0",
@@ -435,14 +429,14 @@ def test_a_film_of_pipelines_says_what_each_stage_does():
 )
 def test_a_pipeline_that_cannot_be_is_refused(schedules, ways, says):
     with pytest.raises(ValueError, match=says):
-        pipeline_player(schedules, ways, "x")
+        plot.pipeline_player(schedules, ways, "x")
 
 
 # ---- both --------------------------------------------------------------------
 
 FILMS = {
-    "step": lambda: step_player(*step(), "A <step>"),
-    "pipes": lambda: pipeline_player(
+    "step": lambda: plot.step_player(*step(), "A <step>"),
+    "pipes": lambda: plot.pipeline_player(
         {
             "GPipe": pipeline.gpipe(4, 6),
             "1F1B": pipeline.one_f_one_b(4, 6),
