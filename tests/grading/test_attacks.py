@@ -33,7 +33,8 @@ ALL = [(kind, row) for kind in suite.NAMES for row in suite.members(kind)]
 CHOSEN = [
     pytest.param(
         row,
-        id=f"{kind}: {row.name}",
+        # Without spaces, so that a list of failures keeps the whole name.
+        id=f"{kind}:{row.name}".replace(" ", "-"),
         marks=() if row.name in DOZEN else pytest.mark.whole,
     )
     for kind, row in ALL
