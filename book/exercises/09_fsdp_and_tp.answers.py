@@ -460,8 +460,11 @@ def split(B, F, N, overlap):
     return [N, 1] if F / 3 < took else [X, N // X]
 
 
-# %% split equivalent: line 6: `(F / (Y * 2), B * Y / N)` is reversed
+# %% split equivalent: line 7: `(F / (Y * 2), B * Y / N)` is reversed
 # Neither the larger of two terms nor their sum depends on their order.
+
+# %% split equivalent: line 5: `range(2, N)` ends one too soon
+# The last number left out, N - 1, divides no power of two beyond 2.
 
 
 # %% use wrong: forgets memory
@@ -618,11 +621,14 @@ def can_use(B, N, overlap, hbm):
 # %% use equivalent: line 7: `states + kept / N < hbm` with LtE
 # Just at a border both verdicts are right, and rounding decides.
 
-# %% use equivalent: line 13: `took < each * hidden * W / flops` with LtE
+# %% use equivalent: line 12: `took < each * hidden * W / flops` with LtE
 # Just at a border both verdicts are right, and rounding decides.
 
-# %% use equivalent: line 11: `(hidden * X / (N * 2), B / X)` is reversed
+# %% use equivalent: line 10: `(hidden * X / (N * 2), B / X)` is reversed
 # Neither the larger of two terms nor their sum depends on their order.
+
+# %% use equivalent: line 9: `range(2, N)` ends one too soon
+# The last number left out, N - 1, divides no power of two beyond 2.
 
 
 # %% step wrong: at peak
