@@ -7,6 +7,11 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 MAX_PAGE, MAX_SHARED = 1 << 20, 6 << 20
+# What a page begins with, for a test that writes only its body.
+PAGE = (
+    '<!doctype html><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width">'
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -23,3 +23,19 @@ def chromium():
         browser = launch(playwright)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """A function that opens an address in a context with these options."""
+    contexts = []
+
+    def opened(address, **options):
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()

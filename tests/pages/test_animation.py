@@ -8,7 +8,7 @@ import pytest
 
 from shardlab import plot, ring
 from shardlab.plot.films import FRAME
-from tests.pages.browser import MAX_PAGE, overflow, requests_of
+from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
 MAX_FILM = 100_000  # bytes
@@ -157,25 +157,8 @@ def films(tmp_path_factory):
         plot.player(*run(name, 4, directions=1), name).html
         for name in ("all_gather", "all_to_all")
     )
-    view = '<meta name="viewport" content="width=device-width">'
-    path.write_text(f'<!doctype html><meta charset="utf-8">{view}{body}')
+    path.write_text(PAGE + body)
     return path.as_uri()
-
-
-@pytest.fixture
-def open_page(chromium):
-    """A function that opens an address in a context with these options."""
-    contexts = []
-
-    def opened(address, **options):
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
 
 
 def shown(film):

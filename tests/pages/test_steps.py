@@ -13,7 +13,7 @@ from shardlab.plot.schedules import LOOKS
 from shardlab.plot.steps import scenes
 from shardlab.room import Stay
 from shardlab.timeline import Done, Task
-from tests.pages.browser import overflow
+from tests.pages.browser import PAGE, overflow
 
 MAX_FILM = 60_000  # bytes
 MATRIX, PART, TOKENS = 4096, 1024, 1280  # bytes, PART on each of 4 chips
@@ -476,20 +476,15 @@ def test_every_moment_is_drawn_inside_its_picture(name):
 def address(tmp_path_factory):
     """A page with both films."""
     path = tmp_path_factory.mktemp("films") / "films.html"
-    view = '<meta name="viewport" content="width=device-width">'
     body = "".join(film().html for film in FILMS.values())
-    path.write_text(f'<!doctype html><meta charset="utf-8">{view}{body}')
+    path.write_text(PAGE + body)
     return path.as_uri()
 
 
 @pytest.fixture
-def phone(chromium, address):
+def phone(open_page, address):
     """The page on a phone."""
-    context = chromium.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(address)
-    yield page
-    context.close()
+    return open_page(address, viewport={"width": 390, "height": 844})
 
 
 def test_both_films_step_on_a_phone_and_slide(phone):

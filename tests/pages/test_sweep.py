@@ -5,7 +5,7 @@ import re
 import pytest
 
 from shardlab import plot
-from tests.pages.browser import MAX_PAGE, overflow, requests_of
+from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/09_fsdp_and_tp"
 XS = [1, 2, 4, 8]
@@ -98,26 +98,9 @@ def test_what_does_not_fit_is_refused(changes, said):
 def page_of_two(tmp_path_factory):
     """A page with two sweeps; its address."""
     path = tmp_path_factory.mktemp("sweeps") / "sweeps.html"
-    view = '<meta name="viewport" content="width=device-width">'
     body = made().html + made(start=0).html
-    path.write_text(f'<!doctype html><meta charset="utf-8">{view}{body}')
+    path.write_text(PAGE + body)
     return path.as_uri()
-
-
-@pytest.fixture
-def open_page(chromium):
-    """A function that opens an address in a context with these options."""
-    contexts = []
-
-    def opened(address, **options):
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
 
 
 def shown(sweep):
