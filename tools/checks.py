@@ -56,10 +56,14 @@ def said(row):
     return cell(row.message.removeprefix("WrongAnswer: "))
 
 
-def section(stem, table):
-    """The page's part on one set, from its kill table, as text."""
+def section(stem, table, mark):
+    """The page's part on one set, as text.
+
+    table  its kill table
+    mark   its `origin`, taken before the table was begun
+    """
     title = stem[3:].replace("_", " ").capitalize()
-    lines = [f"% made from {origin(stem)}", ""]
+    lines = [f"% made from {mark}", ""]
     lines += [f"## {int(stem[:2])}. {title}", "", counted(table), ""]
     for name in dict.fromkeys(row.question for row in table):
         rows = [row for row in table if row.question == name]
@@ -114,8 +118,10 @@ def main():
     old = target.read_text(encoding="utf-8") if target.exists() else ""
     parts = stored(old)
     for stem in kit.sets():
-        part = parts.get(f"% made from {origin(stem)}")
-        sections.append(part or section(stem, kit.kill_table(stem)))
+        # What is edited while a table is made must make it anew.
+        mark = origin(stem)
+        part = parts.get(f"% made from {mark}")
+        sections.append(part or section(stem, kit.kill_table(stem), mark))
     made = page(sections)
     if made != old:
         target.write_text(made, encoding="utf-8")

@@ -108,7 +108,10 @@ def test_questions_have_a_budget_a_hint_and_few_words(stem):
 
 def test_the_published_table_is_the_counted_one(tables):
     written = (ROOT / "book/checks.md").read_text(encoding="utf-8")
-    parts = [checks.section(stem, tables(stem)) for stem in STEMS]
+    parts = [
+        checks.section(stem, tables(stem), checks.origin(stem))
+        for stem in STEMS
+    ]
     counted = checks.page(parts)
     assert written == counted, "run: make notebooks"
 
