@@ -6,6 +6,7 @@ not. So no object of a student ever meets a comparison of ours.
 
 import base64
 import json
+import numbers
 import re
 import unicodedata
 from math import prod
@@ -35,11 +36,12 @@ FAULTS = (
 def encode(value):
     """`value` as text.
 
-    value    None, bool, int, float, str, bytes, an array of numbers, or
-             lists, tuples and dicts of these, at most 12 deep and with at
-             most 1,000 keys
+    value    None, bool, int, float, fraction, str, bytes, an array of
+             numbers, or lists, tuples and dicts of these, at most 12 deep and
+             with at most 1,000 keys
     returns  str; tuples come back as lists, bf16 and 8-bit floats as float32,
-             and an array without dimensions as the number that it holds
+             an array without dimensions as the number that it holds, and
+             fractions, SymPy's too, as int where whole and as float elsewhere
     raises   ValueError that names the type that does not cross
     """
     return json.dumps(pack(value), allow_nan=False)
@@ -70,10 +72,8 @@ def pack(value, depth=0):
         return value
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return {"int": str(int(value))}
-    if isinstance(value, (float, np.floating)):
-        return {"float": float(value).hex()}
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return pack_number(value)
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, (list, tuple)):
@@ -81,6 +81,17 @@ def pack(value, depth=0):
     if isinstance(value, dict):
         return {"dict": pack_items(value.items(), depth + 1)}
     return pack_array(value)
+
+
+def pack_number(value):
+    """A whole number as such, and every other one as a float."""
+    if isinstance(value, numbers.Rational) and value.denominator == 1:
+        return {"int": str(int(value))}
+    try:
+        return {"float": float(value).hex()}
+    except OverflowError:
+        kind = type(value).__name__
+        raise ValueError(f"a {kind} that is too large for a float") from None
 
 
 def pack_items(items, depth):

@@ -1,8 +1,10 @@
 import json
+from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -65,6 +67,27 @@ def test_numpy_numbers_become_builtin_ones():
     assert type(plain.decode(plain.encode(np.float32(3)))) is float
     assert plain.decode(plain.encode(np.bool_(True))) is True
     assert plain.decode(plain.encode(np.str_("illegal"))) == "illegal"
+
+
+@given(st.fractions())
+def test_fractions_become_numbers(value):
+    for one in (value, sympy.Rational(value.numerator, value.denominator)):
+        back = plain.decode(plain.encode(one))
+        assert back == (value if value.denominator == 1 else float(value))
+        assert type(back) is (int if value.denominator == 1 else float)
+
+
+def test_sympy_numbers_become_builtin_ones_and_infinity_stays():
+    assert plain.decode(plain.encode(sympy.Float(0.1, 30))) == 0.1
+    assert plain.decode(plain.encode([sympy.Integer(7)])) == [7]
+    for value in (sympy.oo, sympy.pi, sympy.Symbol("B")):
+        with pytest.raises(ValueError, match="only numbers"):
+            plain.encode(value)
+
+
+def test_a_fraction_beyond_every_float_is_named():
+    with pytest.raises(ValueError, match="a Fraction that is too large"):
+        plain.encode(Fraction(10**400, 3))
 
 
 def test_an_array_without_dimensions_is_its_number():
