@@ -5,9 +5,11 @@ from outside: could it have happened, and how much room did it take? Sizes are
 in any one unit.
 """
 
+from math import isfinite
 from typing import NamedTuple
 
 from shardlab.arguments import real
+from shardlab.timeline import Done
 
 
 class Stay(NamedTuple):
@@ -88,13 +90,14 @@ def faults(played, tasks):
              they could, and a queue may do its own in another order
     source   chapter 7
     """
+    if not all(isinstance(done, Done) and timed(done) for done in played):
+        return ["every task must be Done, from one finite time to another"]
     if sorted(d.name for d in played) != sorted(t.name for t in tasks):
         return ["every task must be done, and once"]
     at, found = {done.name: done for done in played}, []
     for task in tasks:
         done = at[task.name]
-        long = done.end - done.start
-        if done.queue != task.queue or abs(long - task.seconds) > 1e-9 * long:
+        if done.queue != task.queue or not as_long(done, task.seconds):
             found.append(f"{task.name} is not what was to be done")
         if done.start < 0:
             found.append(f"{task.name} starts before 0")
@@ -104,6 +107,21 @@ def faults(played, tasks):
             if done.start < at[need].end
         ]
     return found + together(played)
+
+
+def timed(done):
+    """Whether a task starts and ends at finite times."""
+    try:
+        return isfinite(done.start) and isfinite(done.end)
+    except (TypeError, OverflowError):
+        return False
+
+
+def as_long(done, seconds):
+    """Whether a task takes so long, as far as the digits of floats go."""
+    off = abs(done.start + seconds - done.end)
+    # At a late time a float has lost the last digits of a short task.
+    return off <= max(1e-9 * seconds, 1e-12 * abs(done.end))
 
 
 def together(played):

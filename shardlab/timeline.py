@@ -67,7 +67,7 @@ def checked(task, before):
     raises   ValueError that names the task and what was expected
     source   chapter 6
     """
-    if not isinstance(task, Task) or isinstance(task.needs, str):
+    if not isinstance(task, Task) or not named(task):
         raise ValueError(
             f"tasks must be Tasks whose needs are tuples of names, got {task!r}"
         )
@@ -79,6 +79,15 @@ def checked(task, before):
                 f"{task.name} must come after what it needs, {need!r}"
             )
     return task._replace(seconds=real(f"seconds of {task.name}", task.seconds))
+
+
+def named(task):
+    """Whether a Task has names where names belong, of any kind but text."""
+    try:
+        hash((task.name, task.queue, *task.needs))
+    except TypeError:
+        return False
+    return not isinstance(task.needs, str)
 
 
 def makespan(played):

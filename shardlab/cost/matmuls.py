@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shardlab.arguments import one_of, real
 from shardlab.cost.network import moved_in, way
-from shardlab.cost.sizes import amount, how_many, sizes
+from shardlab.cost.sizes import amount, how_many, plain, sizes
 from shardlab.hw import flops_at
 
 
@@ -66,7 +66,7 @@ def matmul_flops(B, D, F):
     """
     for name, size in (("B", B), ("D", D), ("F", F)):
         amount(name, size)
-    return 2 * B * D * F
+    return 2 * plain(B) * plain(D) * plain(F)
 
 
 def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
@@ -81,7 +81,7 @@ def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
     source     scaling-book part 1, "matrix multiplication"
     """
     t_math = matmul_flops(B, D, F) / flops_at(chip, precision)
-    [itemsize] = sizes(itemsize=itemsize)
+    [itemsize], (B, D, F) = sizes(itemsize=itemsize), map(plain, (B, D, F))
     t_hbm = itemsize * (B * D + D * F + B * F) / chip.hbm_bw
     return max(t_math, t_hbm)
 
@@ -118,7 +118,7 @@ def t_gather_matmul(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     source    scaling-book part 3, problem 4, first strategy
     """
     flops = matmul_flops(B, D, F)
-    V = _bytes(itemsize) * D * F
+    V = _bytes(D, F, itemsize)
     return _times(flops, V, X, chip, n_axes, **how)
 
 
@@ -136,7 +136,7 @@ def t_matmul_reduce(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     source    scaling-book part 3, problem 4, second strategy
     """
     flops = matmul_flops(B, D, F) / how_many("X", X)
-    V = _bytes(itemsize) * B * F
+    V = _bytes(B, F, itemsize)
     return _times(flops, 2 * V, X, chip, n_axes, **how)
 
 
@@ -154,7 +154,7 @@ def t_matmul_gather(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
     source    scaling-book part 3, problem 5
     """
     flops = matmul_flops(B, D, F) / how_many("X", X)
-    V = _bytes(itemsize) * B * F
+    V = _bytes(B, F, itemsize)
     return _times(flops, V, X, chip, n_axes, **how)
 
 
@@ -165,6 +165,7 @@ def _times(flops, V, X, chip, n_axes, precision="bf16", **on):
     return Times(flops / flops_at(chip, precision), t_comm)
 
 
-def _bytes(itemsize):
+def _bytes(rows, columns, itemsize):
+    """Bytes of a matrix."""
     [itemsize] = sizes(itemsize=itemsize)
-    return itemsize
+    return itemsize * plain(rows) * plain(columns)

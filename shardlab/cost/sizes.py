@@ -11,10 +11,10 @@ LEAST = 1e-30
 
 
 def sizes(**named):
-    """The arguments as they are, if each is a finite number above 0.
+    """The arguments, if each is a finite number above 0.
 
     named    such as B=B, D=D
-    returns  list of the values
+    returns  list of the values, as `plain` gives them
     raises   ValueError that names the argument and what was expected
     source   chapter 5
     """
@@ -23,7 +23,17 @@ def sizes(**named):
             raise ValueError(
                 f"{name} must be from {LEAST:g} to {MOST:g}, got {value!r}"
             )
-    return list(named.values())
+    return [plain(value) for value in named.values()]
+
+
+def plain(value):
+    """A number as Python has it, which does not overflow in a product.
+
+    value    a number; those of NumPy and JAX have 32 or 64 bits, and wrap round
+    returns  int or float of the same value; others, such as Fraction, as is
+    source   chapter 5
+    """
+    return value.item() if hasattr(value, "item") else value
 
 
 def amount(name, value):
@@ -56,13 +66,13 @@ def how_many(name, value, least=1):
 
 
 def at_least_one(name, value):
-    """The argument `name` as it is, if it is a number of 1 or more.
+    """The argument `name`, if it is a number of 1 or more.
 
     value    a number, such as chips of an axis, which need not be whole
-    returns  value
+    returns  value, as `plain` gives it
     raises   ValueError that names the argument and what was expected
     source   chapter 5
     """
     if real(name, value, least=1) > MOST:
         raise ValueError(f"{name} must be at most {MOST:g}, got {value!r}")
-    return value
+    return plain(value)

@@ -74,7 +74,7 @@ def transformer_volume(
     one_of("strategy", strategy, TRANSFORMERS)
     _refuse_idle(strategy, X, Y)
     weights = transformer_elements(L, D, F, h, kv, vocab, Y)
-    B, itemsize = sizes(B=B, itemsize=itemsize)
+    B, L, D, itemsize = sizes(B=B, L=L, D=D, itemsize=itemsize)
     moved = {
         "X": _over_X(strategy, weights, itemsize, kept),
         "Y": _over_Y(strategy, B, L, D, X, itemsize),

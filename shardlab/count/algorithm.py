@@ -16,6 +16,7 @@ from shardlab.count.layouts import (
     from_array,
     from_spec,
     from_type,
+    refuse,
 )
 from shardlab.count.ledger import traced
 from shardlab.count.rules import falls_out, free_dims, one_sided, product
@@ -66,10 +67,13 @@ def listing(f, *args, names=(), results=(), letters=None):
     returns  str with lines such as "AllGather_Y  In[B_X, D_Y] -> In[B_X, D]".
              `·_B` is a product that sums over B, {U_X} what still waits for
              its sum over X; what works element by element is left out
-    raises   ValueError for two letters of one size, too many names, or as
+    raises   ValueError for two letters of one size, too many names, products
+             in a branch or in a loop that runs nobody knows how often, or as
              `collectives`
     source   scaling-book part 5, the algorithms; chapter 5
     """
+    if not callable(f):
+        raise ValueError(f"f must be a function of arrays, got {f!r}")
     closed, arrays = traced(f, args)
     jaxpr = closed.jaxpr
     check_names("names", names, jaxpr.invars)
@@ -87,7 +91,8 @@ def listing(f, *args, names=(), results=(), letters=None):
 
 def check_names(what, given, there):
     """Refuse names that are no list of texts, or too many."""
-    if isinstance(given, str) or not all(isinstance(n, str) for n in given):
+    texts = isinstance(given, list | tuple)
+    if not texts or not all(isinstance(n, str) for n in given):
         raise ValueError(f"{what} must be a list of str, got {given!r}")
     if len(given) > len(there):
         raise ValueError(
@@ -98,8 +103,13 @@ def check_names(what, given, there):
 
 def by_size(letters):
     """{size: letter}, if each size has one letter."""
-    found = {}
-    for letter, size in (letters or {}).items():
+    found, letters = {}, {} if letters is None else letters
+    if not isinstance(letters, dict):
+        raise ValueError(
+            f"letters must be sizes by letter, such as {{'B': 512}}, "
+            f"got {letters!r}"
+        )
+    for letter, size in letters.items():
         if whole(letter, size) in found:
             raise ValueError(
                 "letters must stand for different sizes, got "
@@ -150,11 +160,21 @@ def lines(jaxpr, scope, depth=0):
         if name in INNER:
             yield from inside(eqn, scope, depth)
             continue
+        if any(map(multiplies, bodies(eqn))):
+            refuse(name, "when its products are formed is not known")
         if name == "dot_general":
             yield depth, "product", multiplied(eqn, scope, of, into)
         for moved in records:
             word = f"{WORDS[moved.kind]}_{''.join(moved.axes)}"
             yield depth, word, changed(eqn, scope, into)
+
+
+def multiplies(jaxpr):
+    """Whether there is a product in a jaxpr, or in what it calls."""
+    return any(
+        eqn.primitive.name == "dot_general" or any(map(multiplies, bodies(eqn)))
+        for eqn in jaxpr.eqns
+    )
 
 
 def inside(eqn, scope, depth):
@@ -225,13 +245,16 @@ def multiplied(eqn, scope, of, into):
     first, (result,) = eqn.invars[0], eqn.outvars
     shape = whole_shape(first, known(first, scope), scope)
     (contract, _), _ = eqn.params["dimension_numbers"]
-    over = "".join(str(scope.letters.get(shape[d], shape[d])) for d in contract)
+    summed = [scope.letters.get(shape[d], shape[d]) for d in contract]
+    letters = all(isinstance(name, str) for name in summed)
+    over = ("" if letters else "x").join(map(str, summed))
     operands = [drawn(of.get(v, v), scope) for v in eqn.invars]
     after = partial_sums(eqn, scope)
     if result in into:
         operands.reverse()
         result, after = into[result], over_turned(after)
-    return f" ·_{over} ".join(operands) + f" -> {drawn(result, scope, after)}"
+    sign = f" ·_{over} " if over else " · "
+    return sign.join(operands) + f" -> {drawn(result, scope, after)}"
 
 
 def over_turned(layout):

@@ -7,10 +7,14 @@ from shardlab.count.ledger import traced
 from shardlab.count.rules import contraction
 from shardlab.count.walk import CALLS, OPAQUE, bodies
 
-# Products of another kind, and what solves equations: none is in this book.
+# Products of another kind, and what solves equations or finds eigenvalues:
+# none is in this book.
 _OTHERS = (
     *("conv_general_dilated", "ragged_dot_general", "scaled_dot"),
-    *("cholesky", "lu", "qr", "triangular_solve", "custom_linear_solve"),
+    *("cholesky", "cholesky_update", "lu", "qr", "geqrf", "geqp3", "ormqr"),
+    *("householder_product", "hessenberg", "tridiagonal", "symmetric_product"),
+    *("triangular_solve", "tridiagonal_solve", "custom_linear_solve"),
+    *("eig", "eigh", "schur", "svd"),
 )
 # What is run once, as it stands.
 _ONCE = (*CALLS, "jit", "shard_map", "core_call", "checkpoint")

@@ -128,9 +128,11 @@ def alive(f, *args, of=None):
              no tuples or dicts of them
     of       as in `peaks`
     returns  Peaks, bytes on one device, its arguments included
-    raises   ValueError that names what cannot be followed
+    raises   ValueError that names f, or what cannot be followed
     source   chapter 7
     """
+    if not callable(f):
+        raise ValueError(f"f must be a function of arrays, got {f!r}")
     try:
         made = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
     except NotImplementedError as error:

@@ -19,6 +19,7 @@ from jax.sharding import (
 )
 
 from shardlab import count, notation
+from shardlab.arguments import whole
 from shardlab.matmul.products import parse
 
 
@@ -105,7 +106,8 @@ def traced(body, text, sizes, mesh, dtype="bfloat16"):
     mesh     sizes of the mesh axes by name
     dtype    of A and B
     returns  tuple of shardlab.count.Collective
-    raises   ValueError as `parse`, or for what cannot be counted
+    raises   ValueError as `parse`, for a size that is missing or no number,
+             or for what cannot be counted
     source   chapter 4
     """
     product = parse(text)
@@ -114,7 +116,7 @@ def traced(body, text, sizes, mesh, dtype="bfloat16"):
     *specs, out = map(notation.to_spec, product)
     factors = [
         ShapeDtypeStruct(
-            [sizes[dim] for dim in layout.dims],
+            shape(layout, sizes),
             dtype,
             sharding=NamedSharding(on, spec),
         )
@@ -124,3 +126,17 @@ def traced(body, text, sizes, mesh, dtype="bfloat16"):
     with use_abstract_mesh(AbstractMesh((), ())):  # whatever mesh is set
         program = jax.shard_map(body, mesh=on, **specs)
         return count.collectives(program, *factors)
+
+
+def shape(layout, sizes):
+    """The shape of a matrix, if each of its dimensions has a size.
+
+    layout   Layout
+    sizes    of the dimensions, in elements
+    returns  list of int
+    raises   ValueError that names the dimension
+    """
+    for dim in layout.dims:
+        if dim not in sizes:
+            raise ValueError(f"sizes must give {dim} of {layout}, got {sizes}")
+    return [whole(f"sizes[{dim!r}]", sizes[dim]) for dim in layout.dims]

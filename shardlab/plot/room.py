@@ -22,7 +22,7 @@ def room(axes, runs, stays, unit=1e-6):
     unit     seconds in a unit of the time axis, as in `timeline`
     returns  axes
     """
-    most = max(room_of.most(runs[title], stays[title]) for title in runs)
+    most = max(room_of.most(runs[title], stays[title]) for title in runs) or 1
     for ax, (title, played) in zip(axes.flat, runs.items(), strict=True):
         names = [label.get_text() for label in ax.get_yticklabels()]
         floor = len(names) + 0.4

@@ -19,7 +19,7 @@ def timeline(runs, unit=1e-6, name="µs"):
              bears the name of its task where there is room for it
     """
     queues = list(dict.fromkeys(d.queue for run in runs.values() for d in run))
-    most = max(done.end for run in runs.values() for done in run) / unit
+    most = max(done.end for run in runs.values() for done in run) / unit or 1
     _, axes = plt.subplots(
         len(runs),
         1,

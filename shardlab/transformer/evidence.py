@@ -7,7 +7,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, use_abstract_mesh
 
 from shardlab import agreement, cost, count, evidence
-from shardlab.count import exported, living, stablehlo
+from shardlab.count import living
 from shardlab.plan.models import Model
 from shardlab.transformer import model as decoder
 from shardlab.transformer import stages, training
@@ -93,10 +93,8 @@ def alive(name, model, B, X):
     """
     mesh = evidence.devices({"X": X, "Y": 1})
     arguments = training.arguments(name, mesh, model, B)[:3]
-    passes = jax.jit(training.gradients(name, mesh, model.context))
-    program = jax.export.export(passes)(*arguments).serialize()
-    module = stablehlo.read(bytes(program))
-    return living.peaks(exported.counted(module, dict(mesh.shape)))
+    passes = training.gradients(name, mesh, model.context)
+    return living.alive(passes, *arguments)
 
 
 # ---- on eight devices --------------------------------------------------------

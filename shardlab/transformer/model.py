@@ -94,6 +94,8 @@ def start(model, seed=0, dtype="float32"):
     source   chapter 5
     """
     random = np.random.default_rng(whole("seed", seed, least=0))
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise ValueError(f"dtype must be of floats, got {dtype!r}")
 
     def draw(dims, shape):
         if dims[-1] == "D" and set(dims) <= {"L", "D"}:  # a gain, about 1

@@ -101,13 +101,18 @@ def gradients(events, ways, mesh, T):
     T        tokens of a sequence
     returns  a function of tokens[B], targets[B] and weights that gives the
              parts of the loss and the gradients, in a tree as the weights
-    raises   ValueError as `staged.gradients` and `dealt`
+    raises   ValueError as `staged.gradients` and `dealt`, and unless each
+             microbatch has whole sequences
     source   chapter 11
     """
+    T, each = whole("T", T), T * len(ways)
     m, p = len(ways), dict(mesh.shape).get("Z", 1)
     v = len(ways[0]) // p
 
     def passes(tokens, targets, W):
+        if len(tokens) % each:
+            said = f"sequences of T = {T} in {m} microbatches"
+            raise ValueError(f"tokens must be whole {said}, got {len(tokens)}")
         step = between_stages(events, ways, mesh, T, len(tokens))
         In, back = jax.vjp(lambda E: embed(tokens, E), W["embed"]["W_embed"])
         In = In.reshape(m, -1, In.shape[1])  # In[m, b, D]

@@ -213,13 +213,16 @@ def batch(name, mesh, B, T):
     name, mesh  as in `gradients`
     B, T     tokens of the step, and of each sequence
     returns  two jax.ShapeDtypeStruct with shardings
-    raises   ValueError unless each device has whole sequences
+    raises   ValueError unless each device has whole sequences, and for a mesh
+             without the strategy's axes
     source   chapter 6
     """
     at, B, T = strategy(name), whole("B", B), whole("T", T)
     cut = dict(mesh.shape)
     chips = 1
     for axis in at.batch:
+        if axis not in cut:
+            raise ValueError(f"mesh must have an axis {axis}, got {cut}")
         chips *= cut[axis]
     if B % (T * chips):
         said = f"sequences of T = {T} on {chips} devices"

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import P
-from jax.lax import all_gather, psum_scatter, scan
+from jax.lax import all_gather, cond, psum_scatter, scan, while_loop
 from jax.sharding import AxisType, NamedSharding
 
 from shardlab.count import living
@@ -85,7 +85,34 @@ def test_a_result_takes_the_place_of_what_is_used_up():
     assert (found.gathered, found.live) == (0, 2 * x.nbytes)
 
 
+def numbers(n):
+    return jnp.arange(n, dtype="float32")
+
+
+def branch(x):
+    return cond(x > 0, lambda: numbers(1000), lambda: 2 * numbers(1000))
+
+
+def turns(x):
+    def more(carry):
+        return carry[0] < x
+
+    def turn(carry):
+        return carry[0] + 1, 2 * carry[1]
+
+    return while_loop(more, turn, (0.0, numbers(1000)))[1]
+
+
+@pytest.mark.parametrize("choose", [branch, turns])
+def test_constants_among_which_data_choose_are_none(choose):
+    x = jnp.float32(1)
+    assert living.alive(lambda x: 2 * numbers(1000), x).live < 4000
+    assert 4000 <= living.alive(choose, x).live < 4000 + 4 * x.nbytes
+
+
 def test_what_cannot_be_followed_is_refused():
+    with pytest.raises(ValueError, match="f must be a function.*got 3"):
+        living.alive(3, jnp.ones(2))
     with pytest.raises(ValueError, match="`f`.*callback"):
         living.alive(
             lambda x: jax.pure_callback(

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -939,6 +940,23 @@ def test_exact_bytes_stay_exact():
     assert cost.sent("all_gather", np.int64(2**62), 1024) == 2**52 * 1023
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, jnp.int32])
+def test_numbers_of_few_bits_do_not_wrap_round(kind):
+    n = 2**16
+    few = kind(n)
+    assert cost.matmul_flops(few, few, few) == 2 * n**3
+    assert cost.training_flops(few, kind(2**30)) == 6 * n * 2**30
+    args = [few] * 6
+    whole, ends = cost.transformer_elements(*args, Y=few)
+    assert (whole, ends) == cost.transformer_elements(*[n] * 6, Y=n)
+    assert cost.tp_volume(few, few) == cost.tp_volume(n, n)
+    assert cost.training_flops(np.int64(7e10), np.int64(15e12)) == 63 * 10**23
+
+
+def test_a_fraction_stays_one():
+    assert cost.matmul_flops(Fraction(1, 3), 2, 4) == Fraction(16, 3)
+
+
 # ---- bad input ---------------------------------------------------------------
 
 NUMBERS = [-1, math.nan, math.inf, "4", None, True, [4]]
@@ -1193,6 +1211,22 @@ def test_every_argument_of_every_formula(name):
         # `hw.chip(name)` says what the name is of, as commands do.
         said = "chip" if name == "hw.chip" else argument
         assert re.match(rf"{said}\b", str(error.value)), (argument, kind)
+
+
+def few_bits(value):
+    """A whole number below 128 in a type whose products soon wrap round."""
+    fits = type(value) in (int, float) and value == int(value) < 128
+    return np.int8(value) if fits else value
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_no_formula_wraps_round(name):
+    _, needed = arguments(name)
+    expected = FORMULAS[name](**needed)
+    choices = ("stage",)  # one of 1, 2, 3, and no size
+    given = {k: v if k in choices else few_bits(v) for k, v in needed.items()}
+    with np.errstate(over="raise"):
+        assert FORMULAS[name](**given) == expected
 
 
 def test_what_is_as_large_as_can_be_is_no_overflow():

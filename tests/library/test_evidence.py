@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shardlab import agreement, evidence, memory, pipeline
+from shardlab import agreement, count, evidence, memory, pipeline
 from tools import strategies
 
 PAGE = strategies.TARGET.read_text(encoding="utf-8")
@@ -125,8 +125,40 @@ def test_a_deviation_is_seen():
     assert evidence.deviation({"a": np.zeros(2)}, {"a": np.zeros(2)}) == 0
     with pytest.raises(ValueError, match="shape"):
         evidence.deviation({"a": np.ones(2)}, {"a": np.ones(3)})
+    with pytest.raises(ValueError, match=r"shape \(3,\), got \(1,\)"):
+        evidence.deviation(np.ones(1), np.ones(3))
     with pytest.raises(ValueError, match="finite"):
         evidence.deviation(np.array([np.nan]), np.ones(1))
+
+
+def test_each_part_of_a_step_is_compared():
+    one = jnp.ones(2)
+    alone = evidence.Ran(one, (one,), (one,), (one, one))
+    assert evidence.deviations(alone, alone) == (0, 0, 0)
+    for change, wanted in (
+        ({"parts": one + 1}, (1, 0, 0)),
+        ({"gradients": (one + 1,)}, (0, 1, 0)),
+        ({"weights": (one + 1,)}, (0, 0, 1)),
+        ({"states": (one, one + 1)}, (0, 0, 1)),
+    ):
+        found = alone._replace(**change)
+        assert evidence.deviations(found, alone) == wanted
+    found = evidence.Ran(one, (one,))
+    assert evidence.deviations(found, found) == (0, 0, None)
+
+
+def test_there_and_back_are_counted_apart():
+    mesh = evidence.no_devices({"Z": 2})
+    there = jax.shard_map(
+        lambda x: jax.lax.ppermute(x, "Z", [(0, 1)]),
+        mesh=mesh,
+        in_specs=jax.P("Z"),
+        out_specs=jax.P("Z"),
+    )
+    moved = count.collectives(there, jnp.ones((2, 3)))
+    forward, backward = evidence.boundary_rows("x", moved, 12)
+    assert (forward.part, forward.counted) == ("forward", 12)
+    assert (backward.part, backward.counted) == ("backward", 0)
 
 
 def test_what_lies_unevenly_has_no_bytes_each():

@@ -585,6 +585,8 @@ def test_a_forged_module_is_refused(name):
         'mhlo.sharding = "{replicated}"',
         'mhlo.frontend_attributes = {xla.sdy.sharding = "x"}',
         "sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}, {}]>]>",
+        "value = dense<0.0> : tensor<f32>",  # as if it were a constant
+        "replica_groups = dense<0> : tensor<1x1xi64>",
     ],
 )
 def test_an_order_to_the_compiler_is_refused(attribute):

@@ -141,6 +141,9 @@ def test_what_cannot_be_counted_is_refused_by_name():
             ),
             square,
         )
+    for solved in (jnp.linalg.inv, jnp.linalg.eigh, jnp.linalg.svd):
+        with pytest.raises(ValueError, match="`(lu|eigh|svd)`.*products"):
+            count.flops(solved, square)
     with pytest.raises(ValueError, match="pure_callback"):
         count.flops(lambda x: jax.pure_callback(np.sin, x, x), square)
     with pytest.raises(ValueError, match="f must be a function"):

@@ -19,6 +19,7 @@ def imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} says only where from, not what"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
@@ -49,3 +50,6 @@ def test_an_import_would_be_seen(tmp_path):
     path = tmp_path / "x.py"
     path.write_text("def f():\n    from shardlab.cost import volume\n")
     assert list(imports(path)) == ["shardlab.cost.volume"]
+    path.write_text("from ..cost import volume\n")
+    with pytest.raises(AssertionError, match="where from"):
+        list(imports(path))

@@ -1,5 +1,7 @@
 """Programs written out: every line is what the program does, and no more."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -147,10 +149,97 @@ def test_a_sum_that_is_forgotten_is_not_shown_as_done():
     assert said == "AllReduce_X  x[512_X, 64] -> x[128, 64] of a chip"
 
 
+LOST = {
+    "an axis that is not the last": (
+        lambda x: jax.lax.all_gather(x, "X", tiled=True),
+        P(("X", "Y")),
+        "AllGather_X  x[512_XY, 64] -> x[256, 64] of a chip",
+    ),
+    "a new dimension": (
+        lambda x: jax.lax.all_gather(x, "X"),
+        P("X"),
+        "AllGather_X  x[512_X, 64] -> x[4, 128, 64] of a chip",
+    ),
+    "a sum of what is no term of it": (
+        lambda x: jax.lax.psum_scatter(x, "Y", tiled=True),
+        P("X"),
+        "ReduceScatter_Y  x[512_X, 64] -> x[64, 64] of a chip",
+    ),
+    "a product of what does not belong together": (
+        lambda x: x @ jnp.ones((16, 3)),
+        P(None, "X"),
+        "product  x[512, 64_X] ·_64 [16, 3] -> [512, 3] of a chip",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_a_layout_that_cannot_be_followed_is_not_made_up(what):
+    body, spec, said = LOST[what]
+    f = jax.shard_map(
+        body,
+        mesh=on(AxisType.Auto),
+        in_specs=spec,
+        out_specs=P(("X", "Y")),
+        check_vma=False,
+    )
+    assert count.listing(f, float32(B, D), names=["x"]) == said
+
+
+def float32(*dims):
+    return jax.ShapeDtypeStruct(dims, jnp.float32)
+
+
+def test_what_is_summed_over_is_written_apart():
+    args = float32(5, 16, 3), float32(16, 3, 7)
+    summed = partial(jnp.tensordot, axes=2)
+    said = "product  [5, 16, 3] ·_16x3 [16, 3, 7] -> [5, 7]"
+    assert count.listing(summed, *args) == said
+    said = "product  [5, R, d] ·_Rd [R, d, 7] -> [5, 7]"
+    assert count.listing(summed, *args, letters={"R": 16, "d": 3}) == said
+    outer = count.listing(lambda x: jnp.einsum("i,j->ij", x, x), float32(4))
+    assert outer == "product  [4] · [4] -> [4, 4]"
+
+
+@pytest.mark.parametrize(
+    ("name", "f"),
+    [
+        (
+            "while",
+            lambda x: jax.lax.while_loop(lambda y: y.sum() < 9, x.dot, x),
+        ),
+        ("cond", lambda x: jax.lax.cond(x[0, 0] > 0, x.dot, jnp.sin, x)),
+        (
+            "cond",
+            lambda x: jax.lax.cond(x[0, 0] > 0, jax.jit(x.dot), jnp.sin, x),
+        ),
+    ],
+    ids=["loop", "branch", "call in a branch"],
+)
+def test_no_product_is_left_out_in_silence(name, f):
+    with pytest.raises(ValueError, match=f"cannot count `{name}`: when"):
+        count.listing(f, float32(4, 4))
+
+
+def test_a_branch_without_products_is_no_hindrance():
+    def f(x):
+        return jax.lax.cond(x[0, 0] > 0, jnp.cos, jnp.sin, x) @ x
+
+    assert count.listing(f, float32(4, 4)).startswith("product  [4, 4] ·_4")
+
+
+def test_what_is_no_function_is_named():
+    with pytest.raises(ValueError, match="f must be a function.*got 3"):
+        count.listing(3, float32(4))
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [
         ({"names": "In"}, "names must be a list of str, got 'In'"),
+        ({"names": None}, "names must be a list of str, got None"),
+        ({"letters": "B"}, "letters must be sizes by letter.*got 'B'"),
+        ({"letters": ["B"]}, "letters must be sizes by letter"),
         ({"names": ["a", "b"]}, "names must be at most 1, got 2: a, b"),
         ({"results": ["a", "b"]}, "results must be at most 1, got 2: a, b"),
         ({"letters": {"B": 4, "D": 4}}, "different sizes, got B = D = 4"),

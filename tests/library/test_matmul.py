@@ -568,6 +568,20 @@ def test_blocks_are_filled_where_there_is_a_text():
 # --- traced at any size -------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"I": 4, "J": 8}, "sizes must give K of B.*got {'I': 4, 'J': 8}"),
+        ({"I": 4, "J": 8.0, "K": 2}, "sizes\\['J'\\] must be a whole number"),
+    ],
+    ids=["missing", "not whole"],
+)
+def test_a_size_that_is_none_is_named(sizes, said):
+    line = "A[I, J_X] . B[J_X, K] -> C[I, K]"
+    with pytest.raises(ValueError, match=said):
+        matmul.traced(lambda A, B: A @ B, line, sizes, {"X": 2})
+
+
 def test_traced_counts_whatever_mesh_is_set():
     def gather(A, B):
         return jax.lax.all_gather(A, "X", axis=1, tiled=True) @ B

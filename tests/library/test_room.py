@@ -1,5 +1,7 @@
 """What a chip holds on a timeline, and whether the timeline could be."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +87,41 @@ def test_what_could_not_have_happened_is_found(name, start, end, queue, said):
         for done in played
     ]
     assert said in room.faults(changed, tasks)
+
+
+SECONDS = st.sampled_from([1e-9, 3e-7, 0.1, 7.7, 1e3])
+
+
+@given(st.lists(SECONDS, min_size=1, max_size=9))
+def test_what_is_played_is_legal_at_any_scale(lasts):
+    tasks = [Task(f"{i}", "chip", long) for i, long in enumerate(lasts)]
+    assert room.faults(timeline.play(tasks), tasks) == []
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_a_short_task_late_in_a_timeline_takes_its_time(share):
+    tasks = [Task("a", "chip", 1000), Task("b", "chip", 1e-6)]
+    played = timeline.play(tasks)
+    played[1] = played[1]._replace(end=1000 + share * 1e-6)
+    assert room.faults(played, tasks) == ["b is not what was to be done"]
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        Done("a", "chip", math.nan, math.nan),
+        Done("a", "chip", 0, math.nan),
+        Done("a", "chip", math.inf, math.inf),
+        Done("a", "chip", "0", "1"),
+        Done("a", "chip", None, 1),
+        ("a", "chip", 0, 1),
+    ],
+    ids=str,
+)
+def test_a_time_that_is_none_is_a_fault(done):
+    assert room.faults([done], [Task("a", "chip", 1)]) == [
+        "every task must be Done, from one finite time to another"
+    ]
 
 
 def test_every_task_is_done_once():

@@ -88,6 +88,10 @@ ONE = Task("a", "chip", 1)
 BAD = {
     "no task": (("a", "chip", 1), "tasks must be Tasks"),
     "text": (Task("b", "chip", 1, "a"), "tasks must be Tasks"),
+    "no needs": (Task("b", "chip", 1, None), "tasks must be Tasks"),
+    "no name": (Task(["b"], "chip", 1), "tasks must be Tasks"),
+    "no queue": (Task("b", ["chip"], 1), "tasks must be Tasks"),
+    "needs no name": (Task("b", "chip", 1, (["a"],)), "tasks must be Tasks"),
     "twice": (ONE, "must differ in name, got 'a' twice"),
     "needs": (Task("b", "chip", 1, ("c",)), "b must come after .*'c'"),
     "itself": (Task("b", "chip", 1, ("b",)), "b must come after .*'b'"),

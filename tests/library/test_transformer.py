@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import cost, count, evidence, plan
+from shardlab import cost, count, evidence, pipeline, plan
 from shardlab.transformer import (
     KEPT,
     STRATEGIES,
@@ -103,6 +103,28 @@ def test_the_loss_and_its_slope_are_those_of_numpy():
     )
 
 
+def test_a_loss_of_large_logits_is_a_number():
+    Out, W_head = np.array([[200.0]]), np.array([[0.0, 1.0, 1.0]])
+    for right, expected in ((0, 200 + np.log(2)), (1, np.log(2))):
+        Out, W_head = Out.astype("float32"), W_head.astype("float32")
+        found = model.cross_entropy(Out, W_head, np.array([right]))
+        assert float(found[0]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_products_with_the_first_weights_keep_their_size():
+    # The terms of a sum: what each element of a result is made of.
+    terms = dict.fromkeys(("W_Q", "W_K", "W_V", "W_gate", "W_in"), TINY.D)
+    terms |= {"W_O": TINY.heads * TINY.head_size, "W_out": TINY.F}
+    terms |= {"W_embed": TINY.vocab, "W_head": TINY.D}
+    found = [group.items() for group in model.start(TINY).values()]
+    for name, W in (item for group in found for item in group):
+        if name in terms:  # 1,280 numbers or more: their spread is known to 2 %
+            assert W.std() ** 2 * terms.pop(name) == pytest.approx(1, rel=0.15)
+        else:
+            assert W.mean() == pytest.approx(1, rel=0.15)  # gains
+    assert not terms
+
+
 def test_no_token_sees_a_later_one():
     tokens, targets, W = seen.data()
     part = slice(0, T)
@@ -130,6 +152,13 @@ def test_a_training_step_is_that_of_one_chip(name):
     assert found.held == found.promised
     assert {row.ratio for row in found.rows} == {1}
     assert page.row(found) in PAGE, "run: make notebooks"
+
+
+def test_the_forward_pass_alone_gives_the_same_loss():
+    mesh = evidence.devices(evidence.chips_of("dp"))
+    parts = jax.jit(training.forward("dp", mesh, T))(*seen.data())
+    (wanted, *_), _ = seen.ran("dp")
+    assert np.asarray(parts) == pytest.approx(np.asarray(wanted), rel=CLOSE)
 
 
 def test_every_gradient_is_there():
@@ -269,6 +298,16 @@ def test_a_mesh_that_is_set_changes_nothing():
         assert seen.rows("fsdp_tp", TINY, B, 4, 2) == alone
 
 
+@pytest.mark.parametrize("name", ["none", "fsdp_tp"])
+def test_no_product_is_formed_twice(name):
+    # Each product of the forward pass has two in the backward pass.
+    mesh = evidence.no_devices({"X": 2, "Y": 2})
+    batch = training.arguments(name, mesh, TINY, B)[:3]
+    forward = count.flops(training.forward(name, mesh, T), *batch)
+    both = count.flops(training.gradients(name, mesh, T), *batch)
+    assert both == 3 * forward
+
+
 # --- what is alive ------------------------------------------------------------
 
 
@@ -330,7 +369,32 @@ def abstract(X=2, Y=2):
     return AbstractMesh((X, Y), ("X", "Y"), (AxisType.Auto,) * 2)
 
 
+def staged_alone(tokens):
+    """Two microbatches of these tokens on two stages."""
+    events, ways = pipeline.one_f_one_b(2, 2), pipeline.routes(2, 2)
+    mesh = evidence.no_devices({"Z": 2})
+    step = stages.gradients(events, ways, mesh, T)
+    tokens = np.zeros(tokens, np.int32)
+    return jax.eval_shape(step, tokens, tokens, seen.data()[2])
+
+
 WRONG = {
+    "microbatches": (
+        lambda: staged_alone(3 * T),
+        "tokens must be whole sequences of T = 6 in 2 microbatches, got 18",
+    ),
+    "cut sequences": (
+        lambda: staged_alone(T),
+        "tokens must be whole sequences of T = 6 in 2 microbatches, got 6",
+    ),
+    "no such axis": (
+        lambda: training.batch("dp", evidence.no_devices({"Z": 4}), 24, T),
+        "mesh must have an axis X, got {'Z': 4}",
+    ),
+    "whole weights": (
+        lambda: model.start(TINY, dtype="int32"),
+        "dtype must be of floats, got 'int32'",
+    ),
     "strategy": (
         lambda: training.gradients("zero3", abstract(), T),
         "strategy must be one of 'none'",
@@ -380,6 +444,10 @@ WRONG = {
     "cost": (
         lambda: cost.transformer_volume("tp", 8, 1, 1, 1, 1, 1, 1),
         "strategy must be one of",
+    ),
+    "no tokens": (
+        lambda: cost.transformer_volume("dp", 0, 1, 1, 1, 1, 1, 1, X=2),
+        "B must be a finite number above 0, got 0",
     ),
     "kept": (
         lambda: cost.transformer_volume("dp", 8, 1, 1, 1, 1, 1, 1, kept=1),

@@ -416,6 +416,17 @@ def test_rolled_is_yes_or_no():
         staged.gradients(staged.BLOCK, events, ways, abstract(2), "no")
 
 
+@pytest.mark.parametrize("target", ["float32", "bfloat16", "int32"])
+def test_a_target_may_be_of_another_precision(target):
+    events, ways, _ = schedule("1f1b", 2, 3)
+    step = staged.gradients(staged.BLOCK, events, ways, abstract(2))
+    x, _, params = shapes(2, 1, 3)
+    y = jax.ShapeDtypeStruct(x.shape, target)
+    loss, dIn, dW = jax.eval_shape(step, x, y, params)
+    assert [dIn.dtype, *(w.dtype for w in dW)] == ["bfloat16"] * 3
+    assert loss.dtype == "float32"
+
+
 def test_a_stage_that_changes_the_shape_is_refused():
     events, ways, _ = schedule("1f1b", 2, 3)
     wider = staged.of(lambda W, x: x @ W)

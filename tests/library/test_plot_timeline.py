@@ -1,0 +1,90 @@
+"""Timelines and what is held on them: each bar where its numbers say."""
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.patches import Rectangle
+
+from shardlab import memory, plot, timeline
+from shardlab.room import Stay
+from shardlab.timeline import Task
+
+WORK = [
+    Task("AG0", "network", 2e-6),
+    Task("F0", "chip", 3e-6, ("AG0",)),
+    Task("AG1", "network", 2e-6),
+    Task("F1", "chip", 1e-6, ("AG1",)),
+]
+STAYS = [Stay("W0", "AG0", "F0", 3), Stay("W1", "AG1", "F1", 1)]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Figures are shut after each test."""
+    yield
+    plt.close("all")
+
+
+def bars(ax):
+    """Left end, right end, top and bottom of each bar."""
+    return [
+        pytest.approx((x, x + r.get_width(), y, y + r.get_height()))
+        for r in ax.patches
+        if isinstance(r, Rectangle)
+        for x, y in [r.get_xy()]
+    ]
+
+
+def test_a_bar_for_each_task_in_the_row_of_its_queue():
+    (ax,) = plot.timeline({"title": timeline.play(WORK)}).flat
+    assert bars(ax) == [
+        (0, 2, -0.4, 0.4),
+        (2, 5, 0.6, 1.4),
+        (2, 4, -0.4, 0.4),
+        (5, 6, 0.6, 1.4),
+    ]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "network",
+        "chip",
+    ]
+    assert [text.get_text() for text in ax.texts] == ["AG0", "F0", "AG1", "F1"]
+
+
+def test_below_stands_what_is_held_as_high_as_it_is_large():
+    runs = {"title": timeline.play(WORK)}
+    axes = plot.timeline(runs)
+    before = len(axes.flat[0].patches)
+    (ax,) = plot.room(axes, runs, {"title": STAYS}).flat
+    assert bars(ax)[before:] == [
+        (0, 2, 1.8, 2.4),
+        (2, 5, 1.6, 2.4),
+        (5, 6, 2.2, 2.4),
+    ]
+    assert [text.get_text() for text in ax.texts[4:]] == ["3", "4", "1"]
+
+
+def test_what_takes_no_time_and_no_room_can_be_drawn():
+    runs = {"title": timeline.play([Task("a", "chip", 0)])}
+    (ax,) = plot.timeline(runs).flat
+    assert bars(ax) == [(0, 0, -0.4, 0.4)]
+    runs = {"title": timeline.play([Task("a", "chip", 1)])}
+    axes = plot.timeline(runs, unit=1)
+    (ax,) = plot.room(axes, runs, {"title": [Stay("x", "a", "a", 0)]}, 1).flat
+    assert bars(ax)[1] == (0, 1, 1.4, 1.4)
+
+
+def test_a_stack_is_as_long_as_the_sum_of_its_terms():
+    terms = {zero: memory.state_terms(7.5e9, 64, zero) for zero in range(4)}
+    ax = plot.stacked(terms, "title")
+    written = [text.get_text().strip() for text in ax.texts]
+    assert written == ["120.0", "31.4", "16.6", "1.9"]
+    longest = max(r.get_x() + r.get_width() for r in ax.patches)
+    assert longest == pytest.approx(120)
+
+
+def test_what_leaves_a_pod_is_drawn_chip_by_chip():
+    ax = plot.ports({"all": {0: 12, 1: 0, 2: 3, 3: 6}}, 12, 2)
+    heights = [bar.get_height() for bar in ax.patches]
+    assert heights == [1, 0, 0.25, 0.5]
+    assert [text.get_text() for text in ax.texts] == ["1", "0", "1/4", "1/2"]
+    fills = [bar.get_facecolor() for bar in ax.patches]
+    assert fills[0] == fills[1] != fills[2] == fills[3]
