@@ -62,8 +62,13 @@ forms.
 
 LAYERS = """## Other axes: sequence, context, experts
 
-Layers that Z or Y cuts in another way, with B = {B}, D = {D}, F = {F}. Tokens
-of one sequence, experts and heads lie on eight devices each.
+Layers that Z or Y cuts in another way, with B = {B}, D = {D}, F = {F}, on eight
+devices each. *Sequence* and *heads* are tensor parallelism with the norm and
+with attention, as in chapter 8. Under *context* parallelism the devices share
+the tokens of one sequence, and attention, which lets every token look at every
+other, has to bring keys and values together. Under *expert* parallelism each
+device has the weights of a few experts, tokens travel to theirs and back, and
+every expert has room for a fixed number of them, its *slots*.
 """
 
 LAYERS_SEEN = """The ring and the gather of context parallelism bring every key

@@ -694,3 +694,67 @@ tokens = sympy.solve(math - update, B)[0]
 math = "18*B*D*F/C"
 update = "84*D*F/M"
 tokens = "14*C/(3*M)"
+
+
+# %% product wrong: rows as lists, and dA transposed
+def matmul_gradients(X, A, dY):
+    return [(dY @ A.T).tolist(), (dY.T @ X).tolist()]
+
+
+# %% product right: rows as lists
+def matmul_gradients(X, A, dY):
+    (I, J), K = X.shape, A.shape[1]
+    dX = [
+        [sum(dY[i, k] * A[j, k] for k in range(K)) for j in range(J)]
+        for i in range(I)
+    ]
+    dA = [
+        [sum(dY[i, k] * X[i, j] for i in range(I)) for k in range(K)]
+        for j in range(J)
+    ]
+    return [dX, dA]
+
+
+# %% owed wrong: only the very same axes get in each other's way
+def owed(In, Tmp, W_in, W_out):
+    (B, D), (B_Tmp, F) = In, Tmp
+    (D_in, F_in), (F_out, D_out) = W_in, W_out
+    four = [(F, B_Tmp, B, D), (B, D, D_out, F_out)]
+    four += [(D, B, B_Tmp, F), (B_Tmp, F, F_in, D_in)]
+    return [
+        "move" if left != right or row == column != "" else left
+        for row, left, right, column in four
+    ]
+
+
+# %% owed wrong: axes get in the way only in their order
+def owed(In, Tmp, W_in, W_out):
+    (B, D), (B_Tmp, F) = In, Tmp
+    (D_in, F_in), (F_out, D_out) = W_in, W_out
+    four = [(F, B_Tmp, B, D), (B, D, D_out, F_out)]
+    four += [(D, B, B_Tmp, F), (B_Tmp, F, F_in, D_in)]
+    found = []
+    for row, left, right, column in four:
+        twice = row and column and (row in column or column in row)
+        found.append("move" if left != right or twice else left)
+    return found
+
+
+# %% memory wrong: states and the rest on chips of their own
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
+    return [states, kept, -(-states // hbm) - (-kept // hbm)]
+
+
+# %% memory wrong: nearly rounded up
+def training_memory(P, L, B, D, F, recipe, hbm):
+    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
+    return [states, kept, round((states + kept) / hbm + 0.49)]
+
+
+# %% adam wrong: always the same rate
+def adam(w, m, v, g, t, rate):
+    m = 0.9 * m + 0.1 * g
+    v = 0.999 * v + 0.001 * g**2
+    mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
+    return [w - 1e-3 * mean / (np.sqrt(square) + 1e-8), m, v]

@@ -743,3 +743,129 @@ gated_bytes = "12*D*F - 12*D*F/X"
 
 # %% gate right: a sum over the steps of a ring
 gated_bytes = 3 * sympy.Rational(4, 1) * D * F * (1 - 1 / X)
+
+
+# %% gradients wrong: as many chips as the computer has
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.device_count()
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dTmp = far @ W_out.T / B
+    dW = jax.lax.psum((In.T @ dTmp, Tmp.T @ far / B), "X")
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, *dW
+
+
+# %% gradients wrong: always four chips
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * 4
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dTmp = far @ W_out.T / B
+    dW = jax.lax.psum((In.T @ dTmp, Tmp.T @ far / B), "X")
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, *dW
+
+
+# %% gradients wrong: an AllReduce that counts tokens
+def dp_gradients(In, Target, W_in, W_out):
+    B = jax.lax.psum(jnp.sum(jnp.ones(len(In))), "X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dTmp = far @ W_out.T / B
+    dW = jax.lax.psum((In.T @ dTmp, Tmp.T @ far / B), "X")
+    return jnp.sum(far**2)[None] / (2 * B), dTmp @ W_in.T, *dW
+
+
+# %% gradients right: row after row
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+    Tmp = In @ W_in
+    far = Tmp @ W_out - Target
+    dTmp = far @ W_out.T / B
+    dW_in, dW_out = (
+        jnp.stack([jax.lax.psum(row, "X") for row in dW])
+        for dW in (In.T @ dTmp, Tmp.T @ far / B)
+    )
+    return jnp.vdot(far, far)[None] / (2 * B), dTmp @ W_in.T, dW_in, dW_out
+
+
+# %% accumulated wrong: two microbatches at a time
+def accumulated(In, Target, W_in, W_out):
+    k, m, D = In.shape
+    pairs = In.reshape(k // 2, 2 * m, D), Target.reshape(k // 2, 2 * m, D)
+
+    def add(total, tokens):
+        In, Target = tokens
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dW = In.T @ (dOut @ W_out.T), Tmp.T @ dOut
+        return jax.tree.map(jnp.add, total, dW), None
+
+    zeros = jnp.zeros_like(W_in), jnp.zeros_like(W_out)
+    return jax.lax.psum(jax.lax.scan(add, zeros, pairs)[0], "X")
+
+
+# %% accumulated wrong: what backward needs is kept of all
+def accumulated(In, Target, W_in, W_out):
+    def loss(W):
+        def add(total, tokens):
+            In, Target = tokens
+            return total + jnp.sum((In @ W[0] @ W[1] - Target) ** 2) / 2, None
+
+        return jax.lax.scan(add, 0.0, (In, Target))[0]
+
+    return jax.lax.psum(jax.grad(loss)((W_in, W_out)), "X")
+
+
+# %% accumulated right: one gradient of a loop that keeps nothing
+def accumulated(In, Target, W_in, W_out):
+    @jax.checkpoint
+    def one(W, In, Target):
+        return jnp.sum((In @ W[0] @ W[1] - Target) ** 2) / 2
+
+    def loss(W):
+        def add(total, tokens):
+            return total + one(W, *tokens), None
+
+        return jax.lax.scan(add, 0.0, (In, Target))[0]
+
+    return jax.lax.psum(jax.grad(loss)((W_in, W_out)), "X")
+
+
+# %% fewest wrong: one more than the whole part
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(C * itemsize * (X - 1) / X / (4 * link_bw)) + 1
+
+
+# %% fewest wrong: rounded up twice
+def fewest_tokens(C, link_bw, X, itemsize):
+    many = np.ceil(C * itemsize / (4 * link_bw))
+    return int(np.ceil(many * (X - 1) / X))
+
+
+# %% depth wrong: a byte must be left
+def most_layers(hbm, D, F, tokens, recipe):
+    return (hbm - 1) // (2 * D * F * sum(recipe) + 2 * tokens * (D + F))
+
+
+# %% pod wrong: whole tokens on each chip
+def pod_sequences(pod, C, link_bw, length):
+    tokens = np.prod(pod) * np.ceil(C / (len(pod) * 2 * link_bw))
+    return int(np.ceil(tokens / length))
+
+
+# %% pod wrong: one more than the whole part
+def pod_sequences(pod, C, link_bw, length):
+    return int(np.prod(pod) * C / (len(pod) * 2 * link_bw) / length) + 1
+
+
+# %% uncovered right: two cases, in an array
+def uncovered(layers, product, reduce):
+    if reduce > 2 * product:
+        bare = 2 * layers * reduce - (4 * layers - 1) * product
+    else:
+        bare = max(reduce - product, 0.0)
+    return np.array([4 * layers * product + bare, bare])
+
+
+# %% gate wrong: whole bytes
+gated_bytes = 12 * (D * F - sympy.floor(D * F / X))

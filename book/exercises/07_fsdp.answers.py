@@ -1129,3 +1129,177 @@ def pure_fsdp(tokens, chips):
 
 # %% prefetch equivalent: line 11: `max(network, chip)` with its arguments reversed
 # The larger of two numbers, in whatever order.
+
+
+# %% zero1 wrong: a replicated optimiser, its state put together by AllReduces
+def start(W):
+    rows = W.shape[0] // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
+
+
+def update(dW, state):
+    first = len(state[0]) * axis_index("X")
+
+    def whole(s):
+        among_zeros = jax.lax.dynamic_update_slice_in_dim(0 * dW, s, first, 0)
+        return jax.lax.psum(among_zeros, "X")
+
+    every = tuple(whole(s) for s in state)
+    W, every = adam.update(jax.lax.psum(dW, "X"), every)
+    rows = len(state[0])
+    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in every)
+
+
+# %% zero2 wrong: three blocks wait for each other
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    found, waiting = {}, {}
+    for l in reversed(range(len(Ins))):
+        kept = (Ins[l], Tmps[l], W_in[l], W_out[l])
+        dOut, *waiting[l] = none.backward(dOut, *kept)
+        if len(waiting) == 3 or l == 0:
+            for n, grads in waiting.items():
+                found[n] = [
+                    psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+                    for dW in grads
+                ]
+            waiting = {}
+    ordered = [found[l] for l in sorted(found)]
+    return dOut, *(jnp.stack(dW) for dW in zip(*ordered))
+
+
+# %% zero2 wrong: terms are gathered and added
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, *grads = none.backward(dOut, *kept)
+        pieces = []
+        for dW in grads:
+            rows = dW.shape[0] // axis_size("X")
+            whole = all_gather(dW, "X").sum(0)
+            first = rows * axis_index("X")
+            pieces.append(dynamic_slice_in_dim(whole, first, rows, 0))
+        return dIn, pieces
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
+    return dIn, dW_in, dW_out
+
+
+# %% zero2 right: scattered one block late
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def scattered(dW):
+        return psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+
+    def layer(carry, kept):
+        dOut, *waiting = carry
+        return none.backward(dOut, *kept), [scattered(dW) for dW in waiting]
+
+    kept = (Ins, Tmps, W_in, W_out)
+    last = none.backward(dOut, *(array[-1] for array in kept))
+    rest = tuple(array[:-1] for array in kept)
+    (dIn, *first), late = scan(layer, last, rest, reverse=True)
+    return dIn, *(
+        jnp.concatenate([scattered(dW)[None], others])
+        for dW, others in zip(first, late)
+    )
+
+
+# %% stack wrong: three whole gradients
+def step(In, Target, W):
+    outs, found, waiting = [In], {}, {}
+    for l in range(W.shape[0]):
+        W_all = all_gather(W[l], "X", axis=0, tiled=True)
+        outs.append(jax.nn.relu(outs[-1] @ W_all))
+    dOut = outs[-1] - Target
+    for l in reversed(range(W.shape[0])):
+        dOut = dOut * (outs[l + 1] > 0)
+        waiting[l] = outs[l].T @ dOut
+        dOut = dOut @ all_gather(W[l], "X", axis=0, tiled=True).T
+        if len(waiting) == 3 or l == 0:
+            for n, dW in waiting.items():
+                found[n] = psum_scatter(dW, "X", tiled=True)
+            waiting = {}
+    return jnp.stack([found[l] for l in sorted(found)])
+
+
+# %% stack wrong: a mean over a chip's tokens
+def step(In, Target, W):
+    @jax.checkpoint
+    def layer(x, W):
+        return jax.nn.relu(x @ all_gather(W, "X", axis=0, tiled=True)), None
+
+    def loss(W):
+        Out, _ = scan(layer, In, W)
+        return jnp.sum((Out - Target) ** 2) / 2 / len(In)
+
+    return jax.grad(loss)(W)
+
+
+# %% stack wrong: a data-parallel step, whose AllReduce has two parts
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        Out = jax.nn.relu(x @ W_all)
+        return Out, (x, Out, W)
+
+    def back(dOut, kept):
+        x, Out, W = kept
+        dOut = dOut * (Out > 0)
+        dW = psum_scatter(x.T @ dOut, "X", scatter_dimension=0, tiled=True)
+        dW = all_gather(dW, "X", axis=0, tiled=True)
+        rows = W.shape[0]
+        dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        return dOut @ W_all.T, dW
+
+    Out, kept = scan(layer, In, W)
+    return scan(back, Out - Target, kept, reverse=True)[1]
+
+
+# %% stack wrong: own gradients only
+def step(In, Target, W):
+    def layer(x, W):
+        W_all = all_gather(W, "X", axis=0, tiled=True)
+        Out = jax.nn.relu(x @ W_all)
+        return Out, (x, Out, W)
+
+    def back(dOut, kept):
+        x, Out, W = kept
+        dOut, rows = dOut * (Out > 0), W.shape[0]
+        first = rows * axis_index("X")
+        dW = dynamic_slice_in_dim(x.T @ dOut, first, rows, 0)
+        return dOut @ all_gather(W, "X", axis=0, tiled=True).T, dW
+
+    Out, kept = scan(layer, In, W)
+    return scan(back, Out - Target, kept, reverse=True)[1]
+
+
+# %% stack right: scattered one layer late
+def step(In, Target, W):
+    def layer(x, W):
+        Out = jax.nn.relu(x @ all_gather(W, "X", axis=0, tiled=True))
+        return Out, (x, Out, W)
+
+    def one(dOut, x, Out, W):
+        dOut = dOut * (Out > 0)
+        return dOut @ all_gather(W, "X", axis=0, tiled=True).T, x.T @ dOut
+
+    def back(carry, kept):
+        dOut, waiting = carry
+        return one(dOut, *kept), psum_scatter(waiting, "X", tiled=True)
+
+    Out, kept = scan(layer, In, W)
+    last = one(Out - Target, *(array[-1] for array in kept))
+    rest = tuple(array[:-1] for array in kept)
+    (_, first), late = scan(back, last, rest, reverse=True)
+    return jnp.concatenate([psum_scatter(first, "X", tiled=True)[None], late])
+
+
+# %% prefetch right: floats in arrays
+def prefetch(gather, work, room):
+    n = len(gather)
+    came, gone = np.zeros(n + 1), np.zeros(n + 1)
+    for i in range(n):
+        free = gone[i - room + 1] if i >= room else 0.0
+        came[i + 1] = max(came[i], free) + gather[i]
+        gone[i + 1] = max(came[i + 1], gone[i]) + work[i]
+    return [came[1:] - gather, gone[1:] - work]

@@ -855,3 +855,53 @@ def doubled(drops):
     ways = range(len(drops) + 1)
     best = max(ways, key=lambda n: speed(n) * 2**n)
     return [speed(n) for n in ways if n], 2 ** (best + 1)
+
+
+# %% cut_between wrong: terms are gathered and added
+def cut_between(In, dOut, W_in, W_out):
+    width, me = In.shape[1], jax.lax.axis_index("Y")
+
+    def whole(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def mine(term):
+        every = jax.lax.all_gather(term, "Y").sum(0)
+        return jax.lax.dynamic_slice_in_dim(every, width * me, width, 1)
+
+    In, dOut = whole(In), whole(dOut)
+    Tmp = relu(In @ W_in)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    return mine(Tmp @ W_out), mine(dTmp @ W_in.T), In.T @ dTmp, Tmp.T @ dOut
+
+
+# %% degree wrong: longer than that part
+def degree(F, heads, kv_heads, node, C, W, part):
+    Y = 1
+    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
+        math, comm = 6 * F / (2 * Y * C), 4 / W
+        if math <= part * (math + comm):
+            break
+        Y *= 2
+    return Y
+
+
+# %% degree wrong: AllReduces
+def degree(F, heads, kv_heads, node, C, W, part):
+    Y = 1
+    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
+        math, comm = 6 * F / (2 * Y * C), 8 / W
+        if math < part * (math + comm):
+            break
+        Y *= 2
+    return Y
+
+
+# %% degree wrong: the node must be made up of groups
+def degree(F, heads, kv_heads, node, C, W, part):
+    Y = 1
+    while node % (2 * Y) == heads % (2 * Y) == kv_heads % (2 * Y) == 0:
+        math, comm = 6 * F / (2 * Y * C), 4 / W
+        if math < part * (math + comm):
+            break
+        Y *= 2
+    return Y

@@ -72,12 +72,76 @@ def mixed_forward(In, W_in, W_out):
     return Out / jax.lax.axis_size("Y")
 
 
+# %% forward wrong: an AllReduce of a padded In where a gather is enough
+def mixed_forward(In, W_in, W_out):
+    own = In.shape[1]
+    padded = jax.numpy.zeros((len(In), own * jax.lax.axis_size("Y")), In.dtype)
+    mine = jax.lax.axis_index("Y") * own
+    padded = jax.lax.dynamic_update_slice_in_dim(padded, In, mine, 1)
+    Tmp = jax.lax.psum(padded, "Y") @ all_gather(W_in, "X", axis=0, tiled=True)
+    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+
+
+# %% forward wrong: an AllReduce in two halves, and a slice
+def mixed_forward(In, W_in, W_out):
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    Out = psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+    Out = all_gather(Out, "Y", axis=1, tiled=True)
+    part = Out.shape[1] // jax.lax.axis_size("Y")
+    mine = jax.lax.axis_index("Y") * part
+    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 1)
+
+
+# %% forward wrong: rounded to bf16 before it moves
+def mixed_forward(In, W_in, W_out):
+    In, W_in, W_out = (x.astype("bfloat16") for x in (In, W_in, W_out))
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    Out = psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+    return Out.astype("float32")
+
+
+# %% forward wrong: scattered over X
+def mixed_forward(In, W_in, W_out):
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    return psum_scatter(Out, "X", scatter_dimension=1, tiled=True)
+
+
 # %% forward right: both weights first
 def mixed_forward(In, W_in, W_out):
     W_in = all_gather(W_in, "X", axis=0, tiled=True)
     W_out = all_gather(W_out, "X", axis=1, tiled=True)
     In = all_gather(In, "Y", axis=1, tiled=True)
     return psum_scatter(In @ W_in @ W_out, "Y", scatter_dimension=1, tiled=True)
+
+
+# %% forward right: both weights in one gather
+def mixed_forward(In, W_in, W_out):
+    both = jax.numpy.concatenate([W_in, W_out.T], axis=1)
+    both = all_gather(both, "X", axis=0, tiled=True)
+    W_in, back = jax.numpy.split(both, 2, axis=1)
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    return psum_scatter(
+        In @ W_in @ back.T, "Y", scatter_dimension=1, tiled=True
+    )
+
+
+# %% forward right: one token after the other, in a scan
+def mixed_forward(In, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+
+    def of_token(_, row):
+        row = all_gather(row, "Y", axis=0, tiled=True) @ W_in @ W_out
+        return None, psum_scatter(row, "Y", scatter_dimension=0, tiled=True)
+
+    return jax.lax.scan(of_token, None, In)[1]
 
 
 # %% forward right: tokens in two halves
@@ -164,6 +228,73 @@ def mixed_backward(dOut, In, Tmp, W_in, W_out):
     return dIn, dW_in, dW_out
 
 
+# %% backward wrong: the mean over all chips
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    chips = jax.lax.axis_size(("X", "Y"))
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dW_out = Tmp.T @ dOut / chips
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp / chips, "X", tiled=True)
+    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
+    return dIn, dW_in, dW_out
+
+
+# %% backward wrong: an AllReduce of dIn, and a slice
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dW_out = Tmp.T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
+    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
+    dIn = jax.lax.psum(dIn, "Y")
+    part = dIn.shape[1] // jax.lax.axis_size("Y")
+    mine = jax.lax.axis_index("Y") * part
+    return jax.lax.dynamic_slice_in_dim(dIn, mine, part, 1), dW_in, dW_out
+
+
+# %% backward wrong: gradients of weights exchanged
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dW_out = Tmp.T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
+    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
+    return dIn, dW_out.T, dW_in.T
+
+
+# %% backward wrong: Tmp made again, though it was kept
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dW_out = (In @ W_in).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
+    dIn = psum_scatter(dTmp @ W_in.T, "Y", scatter_dimension=1, tiled=True)
+    return dIn, dW_in, dW_out
+
+
+# %% backward wrong: Tmp gathered over Y, and cut again
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    part = Tmp.shape[1]
+    mine = jax.lax.axis_index("Y") * part
+    Tmp = all_gather(Tmp, "Y", axis=1, tiled=True)
+    Tmp = jax.lax.dynamic_slice_in_dim(Tmp, mine, part, 1)
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dW_out = Tmp.T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
+    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
+    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
+    return dIn, dW_in, dW_out
+
+
 # %% backward wrong: dIn is a slice of an unfinished sum
 def mixed_backward(dOut, In, Tmp, W_in, W_out):
     dOut = all_gather(dOut, "Y", axis=1, tiled=True)
@@ -187,6 +318,19 @@ def mixed_backward(dOut, In, Tmp, W_in, W_out):
     dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
     dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
     return dIn, dW_in, dW_out
+
+
+# %% backward right: one gather and one scatter for both weights, in a list
+def mixed_backward(dOut, In, Tmp, W_in, W_out):
+    beside, apart = jax.numpy.concatenate, jax.numpy.split
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    both = all_gather(beside([W_in, W_out.T], 1), "X", tiled=True)
+    W_in, back = apart(both, 2, 1)
+    dTmp = dOut @ back
+    dIn = psum_scatter(dTmp @ W_in.T, "Y", scatter_dimension=1, tiled=True)
+    both = beside([In.T @ dTmp, dOut.T @ Tmp], 1)
+    dW_in, back = apart(psum_scatter(both, "X", tiled=True), 2, 1)
+    return [dIn, dW_in, back.T]
 
 
 # %% backward right: JAX transposes the forward pass
@@ -242,6 +386,28 @@ def mixed_bytes(B, D, F, X, Y, kept):
     return [2 * weight, 2 * activation, 4 * weight, moves * activation]
 
 
+# %% bytes wrong: a chip's pieces
+def mixed_bytes(B, D, F, X, Y, kept):
+    weight, activation = 2 * D * F // (X * Y), 2 * B * D // (X * Y)
+    moves = 2 if kept else 3
+    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+
+
+# %% bytes wrong: what leaves a chip in a ring
+def mixed_bytes(B, D, F, X, Y, kept):
+    weight = 2 * D * F * (X - 1) // (X * Y)
+    activation = 2 * B * D * (Y - 1) // (X * Y)
+    moves = 2 if kept else 3
+    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+
+
+# %% bytes wrong: weights are not gathered again
+def mixed_bytes(B, D, F, X, Y, kept):
+    weight, activation = 2 * D * F // Y, 2 * B * D // X
+    moves = 2 if kept else 3
+    return [2 * weight, 2 * activation, 2 * weight, moves * activation]
+
+
 # %% bytes right: closed forms
 def mixed_bytes(B, D, F, X, Y, kept):
     back = (6 - 2 * kept) * B * D // X
@@ -273,6 +439,15 @@ best_X = B * M_X * N / (F * M_Y)
 
 # %% best wrong: the quoted example, F a little too small
 best_X = sympy.sqrt(B * M_X * N / (F * M_Y)) * sympy.Rational(139, 137)
+
+# %% best wrong: rounded down
+best_X = sympy.floor(sympy.sqrt(B * M_X * N / (F * M_Y)))
+
+# %% best wrong: rounded up
+best_X = sympy.ceiling(sympy.sqrt(B * M_X * N / (F * M_Y)))
+
+# %% best wrong: rounded
+best_X = "floor(sqrt(B*M_X*N/(F*M_Y)) + 1/2)"
 
 # %% best right: from the derivative of the sum
 added = F * X / (N * M_X) + B / (X * M_Y)
@@ -365,6 +540,18 @@ def pays_from(alpha, M_X, M_Y, overlap):
     return 4 * F if overlap else F
 
 
+# %% pays wrong: a part that is one only while an axis is alone
+def pays_from(alpha, M_X, M_Y, overlap):
+    F = alpha * (1 + 1 / (M_X * M_Y))
+    return F if overlap else 4 * F
+
+
+# %% pays wrong: the larger number of axes counts
+def pays_from(alpha, M_X, M_Y, overlap):
+    F = alpha * (M_X + M_Y) / max(M_X, M_Y)
+    return F if overlap else 4 * F
+
+
 # %% pays right: a sum of two parts
 def pays_from(alpha, M_X, M_Y, overlap):
     return (1 if overlap else 4) * (alpha / M_X + alpha / M_Y)
@@ -428,6 +615,28 @@ def split(B, F, N, overlap):
 # %% split wrong: FSDP alone on two axes
 def split(B, F, N, overlap):
     found, Y = [[F / 2, N, 1]], 2
+    while Y < N:
+        terms = F / (Y * 2), B * Y / N
+        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
+        Y = Y * 2
+    return min(found)[1:]
+
+
+# %% split wrong: activations of FSDP alone
+def split(B, F, N, overlap):
+    found, Y = [], 1
+    while Y < N:
+        terms = F / (Y * (2 if Y > 1 else 3)), B * Y / N
+        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
+        Y = Y * 2
+    return min(found)[1:]
+
+
+# %% split wrong: FSDP alone where the best Y is below 2
+def split(B, F, N, overlap):
+    if (F * N / (2 * B)) ** 0.5 < 2:
+        return [N, 1]
+    found, Y = [], 2
     while Y < N:
         terms = F / (Y * 2), B * Y / N
         found.append([max(terms) if overlap else sum(terms), N // Y, Y])
@@ -569,6 +778,125 @@ def can_use(B, N, overlap, hbm):
     return found
 
 
+# %% use wrong: X may be 1, if there are more than two chips
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 1
+    while X < N and fits and N > 2:
+        terms = hidden * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * hidden / N * W / flops:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
+# %% use wrong: tokens of a chip rounded down
+def can_use(B, N, overlap, hbm):
+    each, alpha = B // N, flops / W
+    kept = 2 * layers * each * (width + 2 * hidden)
+    enough, fits = 3 * each >= alpha, 10 * params / N + kept <= hbm
+    found = ["dp"] if enough and 10 * params + kept <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    Y = 2
+    while Y < N and fits:
+        terms = alpha / 2 / Y, alpha * Y / hidden * each
+        if (max(terms) if overlap else sum(terms)) <= each:
+            return [*found, "mixed"]
+        Y = Y * 2
+    return found
+
+
+# %% use wrong: in another order
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N and fits:
+        terms = hidden * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * hidden / N * W / flops:
+            return ["mixed", *found]
+        X = X * 2
+    return found
+
+
+# %% use wrong: lists in a list
+def can_use(B, N, overlap, hbm):
+    return [["dp"], ["fsdp"], ["mixed"]]
+
+
+# %% use wrong: a gate
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N and fits:
+        terms = 3 * hidden * X / (N * 2), 2 * B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= 3 * B * hidden / N * W / flops:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
+# %% use wrong: the best X, rounded down to a power of two
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    if N < 4 or not fits:
+        return found
+    best = min(max((2 * B * N / hidden) ** 0.5, 2), N / 2)
+    X = 2.0 ** np.floor(np.log2(best))
+    terms = hidden * X / (N * 2), B / X
+    took = max(terms) if overlap else sum(terms)
+    return [*found, "mixed"] if took <= B * hidden / N * W / flops else found
+
+
+# %% use wrong: the first that can be used
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    if found:
+        return found[:1]
+    X = 2
+    while X < N and fits:
+        terms = hidden * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * hidden / N * W / flops:
+            return ["mixed"]
+        X = X * 2
+    return found
+
+
+# %% use wrong: activations are cut over X alone in the mixture
+def can_use(B, N, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N:
+        terms = hidden * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        fits = states / N + kept / X <= hbm
+        if took <= B * hidden / N * W / flops and fits:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
 # %% use right: each split's own laws
 def can_use(B, N, overlap, hbm):
     alpha = flops / W
@@ -587,6 +915,23 @@ def can_use(B, N, overlap, hbm):
         and any(works(2**k) for k in range(1, N.bit_length() - 1)),
     }
     return [name for name, passed in tests.items() if passed]
+
+
+# %% use right: in exact fractions, as a tuple
+def can_use(B, N, overlap, hbm):
+    from fractions import Fraction
+
+    alpha = Fraction(flops) / Fraction(W)
+    own = Fraction(2 * layers * B * (width + 2 * hidden), N)
+    share = Fraction(10 * params, N) + own <= hbm
+    dense = alpha * N <= 3 * B
+    splits = [2**k for k in range(1, N.bit_length() - 1)]
+    loads = [(alpha * N / Y / 2 / B, alpha * Y / hidden) for Y in splits]
+    hidden_by = [(max(load) if overlap else sum(load)) <= 1 for load in loads]
+    verdicts = dense and 10 * params + own <= hbm, dense and share
+    verdicts += (share and any(hidden_by),)
+    named = zip(("dp", "fsdp", "mixed"), verdicts)
+    return tuple(name for name, verdict in named if verdict)
 
 
 # %% use right: in seconds, with the splits of two neighbours of the best X
@@ -666,6 +1011,37 @@ def step(B, N, mfu):
     return [held / N, 6 * params * B / (N * flops) * mfu]
 
 
+# %% step wrong: gradients in bf16, too
+def step(B, N, mfu):
+    held = 12 * params + 2 * layers * B * (width + 2 * hidden)
+    return [held / N, 6 * params * B / (N * flops * mfu)]
+
+
+# %% step wrong: seconds first
+def step(B, N, mfu):
+    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
+    return [6 * params * B / (N * flops * mfu), held / N]
+
+
+# %% step wrong: the activations of one layer
+def step(B, N, mfu):
+    held = 10 * params + 2 * B * (width + 2 * hidden)
+    return [held / N, 6 * params * B / (N * flops * mfu)]
+
+
+# %% step wrong: a parameter of each norm, too
+def step(B, N, mfu):
+    count = params + 81 * width
+    held = 10 * count + 2 * layers * B * (width + 2 * hidden)
+    return [held / N, 6 * count * B / (N * flops * mfu)]
+
+
+# %% step wrong: the forward pass twice
+def step(B, N, mfu):
+    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
+    return [held / N, 8 * params * B / (N * flops * mfu)]
+
+
 # %% step right: term by term
 def step(B, N, mfu):
     bf16, float32 = 2, 4
@@ -674,6 +1050,13 @@ def step(B, N, mfu):
     kept = layers * tokens * (hidden + hidden + width) * bf16
     rate = mfu * flops
     return [states / N + kept, (2 + 4) * params * tokens / rate]
+
+
+# %% step right: numbers of JAX, in float32
+def step(B, N, mfu):
+    held = 10.0 * params + 2.0 * layers * B * (width + 2 * hidden)
+    rate = jax.numpy.float32(flops) * mfu
+    return [jax.numpy.float32(held / N), 6.0 * params * B / N / rate]
 
 
 # %% step right: counts the parameters of the tree
@@ -739,6 +1122,30 @@ question_4 = {
     "1M": [1024, 4, 0.766],
     "10M": [4096, 1, 2.872],
     "1M added": [1024, 4, 0.489],
+}
+
+# %% question wrong: FSDP alone on two axes
+question_4 = {
+    "1M": [1024, 4, 0.766],
+    "10M": [4096, 1, 1.915],
+    "1M added": [1024, 4, 0.489],
+    "1M gated": [512, 8, 1.016],
+}
+
+# %% question wrong: a mixture for ten million
+question_4 = {
+    "1M": [1024, 4, 0.766],
+    "10M": [2048, 2, 2.711],
+    "1M added": [1024, 4, 0.489],
+    "1M gated": [512, 8, 1.016],
+}
+
+# %% question wrong: all three half larger with a gate
+question_4 = {
+    "1M": [1024, 4, 0.766],
+    "10M": [4096, 1, 2.872],
+    "1M added": [1024, 4, 0.489],
+    "1M gated": [1024, 4, 1.149],
 }
 
 # %% question right: every split, tried
@@ -818,6 +1225,24 @@ def window(B, F, N, alpha, M_X, M_Y):
         return []
     root = max(b**2 - 4 * a * c, 0) ** 0.5
     return [(b - root) / (2 * a), (b + root) / (2 * a)]
+
+
+# %% window wrong: M_X and M_Y exchanged
+def window(B, F, N, alpha, M_X, M_Y):
+    a, b, c = F / (N * M_Y), B * F / (N * alpha), B / M_X
+    if b**2 < 4 * a * c:
+        return []
+    root = (b**2 - 4 * a * c) ** 0.5
+    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+
+
+# %% window wrong: no more than N
+def window(B, F, N, alpha, M_X, M_Y):
+    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
+    if b**2 < 4 * a * c:
+        return []
+    root = (b**2 - 4 * a * c) ** 0.5
+    return [(b - root) / (2 * a), min((b + root) / (2 * a), float(N))]
 
 
 # %% window right: the best X, and a factor to both sides of it

@@ -128,11 +128,25 @@ def gradient_piece(dW):
     return jax.lax.psum(piece, "P") / 8
 
 
+# %% piece wrong: an AllReduce inside, and the pod's mean by hand
+def gradient_piece(dW):
+    X = jax.lax.axis_size("X")
+    total = jax.lax.psum(dW, "X").reshape(X, -1, dW.shape[1])
+    return jax.lax.pmean(total[jax.lax.axis_index("X")] / X, "P")
+
+
 # %% piece right: divides first
 def gradient_piece(dW):
     dW = dW / jax.lax.axis_size(("P", "X"))
     dW = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
     return jax.lax.psum(dW, "P")
+
+
+# %% piece right: chips counted by a sum of ones
+def gradient_piece(dW):
+    chips = jax.lax.psum(1, ("P", "X"))
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return jax.lax.psum(piece, "P") / chips
 
 
 # %% piece right: two means, and pieces by number
@@ -212,6 +226,44 @@ def step(W, m, dW):
 def step(W, m, dW):
     piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
     m = 0.75 * m + jax.lax.psum(piece, "P") / jax.lax.axis_size(("P", "X"))
+    start = jax.lax.axis_index("X") * len(m)
+    own = jax.lax.dynamic_slice_in_dim(W, start, len(m), 0) - 0.5 * m
+    return jax.lax.all_gather(own, "X", tiled=True), m
+
+
+# %% zero wrong: a replicated optimiser, state and gradient in one gather
+def step(W, m, dW):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    both = jax.numpy.stack([m, jax.lax.psum(piece, "P")], axis=1)
+    both = jax.lax.all_gather(both, "X", tiled=True)
+    state = 0.75 * both[:, 0] + both[:, 1]
+    start = jax.lax.axis_index("X") * len(m)
+    m = jax.lax.dynamic_slice_in_dim(state, start, len(m), 0)
+    return W - 0.5 * state, m
+
+
+# %% zero wrong: the mean over pods
+def step(W, m, dW):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    m = 0.75 * m + jax.lax.pmean(piece, "P")
+    start = jax.lax.axis_index("X") * len(m)
+    own = jax.lax.dynamic_slice_in_dim(W, start, len(m), 0) - 0.5 * m
+    return jax.lax.all_gather(own, "X", tiled=True), m
+
+
+# %% zero wrong: the mean in a pod
+def step(W, m, dW):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    m = 0.75 * m + jax.lax.psum(piece, "P") / jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * len(m)
+    own = jax.lax.dynamic_slice_in_dim(W, start, len(m), 0) - 0.5 * m
+    return jax.lax.all_gather(own, "X", tiled=True), m
+
+
+# %% zero wrong: states of pods added up
+def step(W, m, dW):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    m = jax.lax.psum(0.75 * m + piece, "P")
     start = jax.lax.axis_index("X") * len(m)
     own = jax.lax.dynamic_slice_in_dim(W, start, len(m), 0) - 0.5 * m
     return jax.lax.all_gather(own, "X", tiled=True), m
@@ -339,6 +391,24 @@ def leaving(strategy, D, F, P, X, Y):
 def leaving(strategy, D, F, P, X, Y):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
     return 16 * D * F / cut * (P - 1) / P
+
+
+# %% leaving wrong: rounded down
+def leaving(strategy, D, F, P, X, Y):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    return 8 * D * F // cut * (P - 1) // P
+
+
+# %% leaving wrong: one part in P leaves
+def leaving(strategy, D, F, P, X, Y):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    return 8 * D * F / cut / P
+
+
+# %% leaving wrong: tensor parallelism cuts over X
+def leaving(strategy, D, F, P, X, Y):
+    cut = {"dp": 1, "tp": X, "fsdp_tp": X * Y}.get(strategy, X)
+    return 8 * D * F / cut * (P - 1) / P
 
 
 # %% leaving right: by the axes that cut
@@ -506,6 +576,13 @@ def fed(B, F, flops, W):
     return [3 * B / alpha, 2 * B / (4 * longer), 2 * B / longer]
 
 
+# %% fed wrong: FSDP alone on two axes
+def fed(B, F, flops, W):
+    alpha = flops / W
+    longer = alpha**2 / (2 * F)
+    return [2 * B / alpha, B / (4 * longer), B / longer]
+
+
 # %% fed right: in closed form
 def fed(B, F, flops, W):
     per_byte = W / flops
@@ -561,6 +638,19 @@ def training(params, tokens, batch, pods, N, flops, mfu):
     steps = tokens // (batch * pods)
     seconds = 6 * params * batch / (N * flops * mfu)
     return [steps, seconds, steps * seconds / 86_400]
+
+
+# %% days wrong: the forward pass twice
+def training(params, tokens, batch, pods, N, flops, mfu):
+    steps = tokens // batch
+    seconds = 8 * params * batch / (pods * N * flops * mfu)
+    return [steps, seconds, steps * seconds / 86_400]
+
+
+# %% days wrong: the whole run for a step
+def training(params, tokens, batch, pods, N, flops, mfu):
+    seconds = 6 * params * tokens / (pods * N * flops * mfu)
+    return [tokens // batch, seconds, seconds / 86_400]
 
 
 # %% days right: days first
@@ -629,6 +719,25 @@ def most_pods(sequences, S, N, per_pod, per_chip):
 def most_pods(sequences, S, N, per_pod, per_chip):
     need = per_pod + N * per_chip
     for pods in range(sequences, 0, -1):
+        if sequences % pods == 0 and sequences // pods * S >= need:
+            return pods
+    return 0
+
+
+# %% most wrong: tokens of a chip rounded down
+def most_pods(sequences, S, N, per_pod, per_chip):
+    for pods in range(sequences, 0, -1):
+        tokens = sequences // pods * S
+        enough = tokens >= per_pod and tokens // N >= per_chip
+        if sequences % pods == 0 and enough:
+            return pods
+    return 0
+
+
+# %% most wrong: a hundred pods at most
+def most_pods(sequences, S, N, per_pod, per_chip):
+    need = max(per_pod, N * per_chip)
+    for pods in range(min(sequences, 100), 0, -1):
         if sequences % pods == 0 and sequences // pods * S >= need:
             return pods
     return 0

@@ -215,9 +215,7 @@ def order(s, p, m):
 # %% order right: three parts
 def order(s, p, m):
     ahead = min(p - s, m)
-    steady = [
-        t for i in range(m - ahead) for t in (f"B{i}", f"F{i + ahead}")
-    ]
+    steady = [t for i in range(m - ahead) for t in (f"B{i}", f"F{i + ahead}")]
     first = [f"F{i}" for i in range(ahead)]
     return first + steady + [f"B{i}" for i in range(m - ahead, m)]
 
@@ -308,6 +306,39 @@ def legal(events, p, m):
     return True
 
 
+# %% legal wrong: times are cut to whole numbers
+def legal(events, p, m):
+    events = [[s, k, i, int(a), int(b)] for s, k, i, a, b in events]
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free = [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3:]):
+        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
+        needs += [("F", i, s)] * (k == "B")
+        if any(end.get(n, start) > start for n in needs) or start < free[s]:
+            return False
+        free[s] = stop
+    return True
+
+
+# %% legal wrong: microbatches only in order
+def legal(events, p, m):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, last = [0] * p, {}
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
+        needs += [("F", i, s)] * (k == "B")
+        if any(end.get(n, start) > start for n in needs) or start < free[s]:
+            return False
+        if k == "F" and last.get(s, -1) > i:
+            return False
+        free[s], last[s] = stop, i if k == "F" else last.get(s, -1)
+    return True
+
+
 # %% legal right: every pair of events
 def legal(events, p, m):
     work = sorted((s, k, i) for s, k, i, _, _ in events)
@@ -330,7 +361,9 @@ def legal(events, p, m):
 def legal(events, p, m):
     way = [(s, "F") for s in range(p)] + [(s, "B") for s in range(p)][::-1]
     for i in range(m):
-        mine = {(s, k): (start, end) for s, k, j, start, end in events if j == i}
+        mine = {
+            (s, k): (start, end) for s, k, j, start, end in events if j == i
+        }
         if sorted(mine) != sorted(way):
             return False
         if any(mine[a][1] > mine[b][0] for a, b in zip(way, way[1:])):
@@ -364,6 +397,22 @@ narrow = ["B0 F0 F1 B1 F2 B2 F3 B3"] + ["F0 B0 F1 B1 F2 B2 F3 B3"] * 3
 
 # %% narrow wrong: a backward is missing
 narrow = ["F0 F1 B0 F2 B1 F3 B2"] * 4
+
+# %% narrow wrong: fast enough, with room for three on one stage
+narrow = [
+    "F0 F1 F2 B0 F3 B1 B2 B3",
+    "F0 F1 B0 F2 B1 F3 B2 B3",
+    "F0 F1 B0 F2 B1 F3 B2 B3",
+    "F0 B0 F1 B1 F2 B2 F3 B3",
+]
+
+# %% narrow wrong: one middle stage in the wrong order
+narrow = [
+    "F0 F1 B0 F2 B1 F3 B2 B3",
+    "F0 F1 B0 F2 B1 F3 B2 B3",
+    "F0 F1 B0 B1 F2 F3 B2 B3",
+    "F0 B0 F1 B1 F2 B2 F3 B3",
+]
 
 # %% narrow right: other numbers for the microbatches
 middle = "F3 F1 B3 B1 F2 F0 B2 B0"
@@ -416,6 +465,28 @@ def dealt(L, p, v):
         for s in range(p)
     ]
     return [stages, p * v - 1]
+
+
+# %% dealt wrong: all stages in one list
+def dealt(L, p, v):
+    n = L // (p * v)
+    layers = [
+        (c * p + s) * n + k
+        for s in range(p)
+        for c in range(v)
+        for k in range(n)
+    ]
+    return [layers, p * v - 1 if p > 1 else 0]
+
+
+# %% dealt wrong: from the last stage to the first it does not travel
+def dealt(L, p, v):
+    n = L // (p * v)
+    stages = [
+        [(c * p + s) * n + k for c in range(v) for k in range(n)]
+        for s in range(p)
+    ]
+    return [stages, v * (p - 1)]
 
 
 # %% dealt right: by NumPy
@@ -553,6 +624,20 @@ filled = ["F0 B0 W0 F1 B1 W1 F2 B2 W2"] * 3
 # %% filled wrong: a weight half before its input half
 filled = ["F0 W0 B0 F1 B1 W1 F2 B2 W2"] * 3
 
+# %% filled wrong: one unit too late
+filled = [
+    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
+    "F0 B0 F1 W0 F2 B1 W1 B2 W2",
+    "F0 B0 F1 B1 W0 W1 F2 B2 W2",
+]
+
+# %% filled wrong: in time, with room for three on one stage
+filled = [
+    "F0 F1 F2 B0 W0 B1 W1 B2 W2",
+    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
+    "F0 B0 F1 W0 F2 B1 W1 B2 W2",
+]
+
 # %% filled right: weight halves early on the last stages
 filled = [
     "F0 F1 B0 W0 F2 B1 W1 B2 W2",
@@ -667,6 +752,32 @@ def pipeline_forward(In, W):
     return jnp.where(stage == p - 1, jnp.stack(outs[:m]), 0)[None]
 
 
+# %% forward wrong: a permute for each boundary
+def pipeline_forward(In, W):
+    p, stage, m = jax.lax.axis_size("Z"), jax.lax.axis_index("Z"), len(In)
+    y, outs = In[0], []
+    for tick in range(m + p - 1):
+        senders = [s for s in range(p - 1) if 0 < tick - s <= m]
+        came = [jax.lax.ppermute(y, "Z", [(s, s + 1)]) for s in senders]
+        x = jnp.where(stage == 0, In[min(tick, m - 1)], sum(came))
+        y = jax.nn.relu(x @ W[0])
+        outs.append(y)
+    return jnp.where(stage == p - 1, jnp.stack(outs[-m:]), 0)[None]
+
+
+# %% forward wrong: weights travel
+def pipeline_forward(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    matrices = [W[0]]
+    for _ in range(p - 1):
+        pairs = [(s, s + 1) for s in range(p - 1)]
+        matrices.insert(0, jax.lax.ppermute(matrices[0], "Z", pairs))
+    x = In
+    for matrix in matrices:
+        x = jax.nn.relu(x @ matrix)
+    return jnp.where(stage == p - 1, x, 0)[None]
+
+
 # %% forward right: every stage has a place for each microbatch
 def pipeline_forward(In, W):
     p, stage, m = jax.lax.axis_size("Z"), jax.lax.axis_index("Z"), len(In)
@@ -753,6 +864,28 @@ def best(p, m, v, F, B, W, room):
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
+# %% best wrong: idle times rounded down
+def best(p, m, v, F, B, W, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "interleaved": ((F + B + W) // v, chunks / v),
+        "zero-bubble": (F + B - W, p),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
+# %% best wrong: microbatches held rounded down
+def best(p, m, v, F, B, W, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "interleaved": ((F + B + W) / v, chunks // v),
+        "zero-bubble": (F + B - W, p),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
 # %% best right: cases
 def best(p, m, v, F, B, W, room):
     if v * room >= min((v + 1) * p - 1, v * m):
@@ -775,6 +908,7 @@ def best(p, m, v, F, B, W, room):
         if max(pipeline.in_flight(events)) <= part * room:
             ends[name] = pipeline.makespan(events)
     return min(ends, key=ends.get)
+
 
 # %% formulas equivalent: line 6: `Min(m, p - s)` with its arguments reversed
 # Of two numbers the smaller one is the same in either order.
