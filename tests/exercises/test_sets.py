@@ -1,5 +1,6 @@
 """Each set of exercises: its form, and what its checks accept and reject."""
 
+import ast
 import difflib
 import re
 
@@ -114,6 +115,43 @@ def test_the_published_table_is_the_counted_one(tables):
     ]
     counted = checks.page(parts)
     assert written == counted, "run: make notebooks"
+
+
+def bound(text):
+    """Names that a cell gives to what it makes, imports left out."""
+    nodes = list(ast.walk(ast.parse(text)))
+    inside = {
+        n
+        for f in nodes
+        if isinstance(f, ast.FunctionDef | ast.Lambda | ast.ListComp)
+        or isinstance(f, ast.GeneratorExp | ast.DictComp | ast.SetComp)
+        for n in ast.walk(f)
+        if n is not f
+    }
+    for node in set(nodes) - inside:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_no_check_changes_a_name_of_the_student(stem):
+    cells = nbformat.read(solution(stem), 4).cells
+    taken = set()
+    for cell in cells:
+        if cell.cell_type == "code" and not graded(cell):
+            taken |= set(bound(cell.source))
+    for cell in cells:
+        if graded(cell):
+            assert not set(bound(cell.source)) & taken
+
+
+def graded(cell):
+    """Whether a cell is a check."""
+    return cell.metadata.get("nbgrader", {}).get("grade", False) and (
+        cell.cell_type == "code"
+    )
 
 
 def near_misses(text):
