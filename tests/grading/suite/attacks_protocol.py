@@ -126,7 +126,7 @@ ROWS = (
         "questions = serving()['questions']\n"
         "threading.Thread(target=questions.readline, daemon=True).start()",
         LOST,
-        seconds=(2, 12),
+        seconds=(4, 24),
     ),
     ran(
         "replies found by the garbage collector",
