@@ -73,8 +73,8 @@ every expert has room for a fixed number of them, its *slots*.
 
 LAYERS_SEEN = """The ring and the gather of context parallelism bring every key
 to every device, and the gradients back; Ulysses turns tokens into heads instead
-and moves half of that here. Twice the slots of an expert are twice the bytes:
-slots travel full or empty.
+and moves half as much here as the gather. Twice the slots of an expert are
+twice the bytes over the two AllToAlls: slots travel full or empty.
 """
 
 STAGES = """## Pipelines
