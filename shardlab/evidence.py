@@ -23,9 +23,10 @@ from shardlab.strategies import (
     block,
     expert,
     layer,
-    none,
-    staged,
+    one_chip,
+    zigzag,
 )
+from shardlab.strategies.pipeline import staged
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,10 @@ def deviations(found, wanted):
     step = None
     if found.weights is not None:
         step = deviation(found[2:], wanted[2:])
-    loss = deviation(found.parts.sum(), wanted.parts.sum())
+    losses = [
+        np.asarray(ran.parts, np.float64).sum() for ran in (found, wanted)
+    ]
+    loss = deviation(*losses)
     return loss, deviation(found.gradients, wanted.gradients), step
 
 
@@ -227,16 +231,18 @@ def of_block(name):
     strategy, how = agreement.BLOCKS[one_of("name", name, agreement.BLOCKS)]
     chips = chips_of(name)
     found = run_block(strategy, devices(chips), how)
-    alone = run_block(none, devices({"X": 1, "Y": 1}), {})
+    alone = run_block(one_chip, devices({"X": 1, "Y": 1}), {})
     moved = agreement.counts(name, B, D, F, **chips)
     formula = agreement.formulas(B, D, F, **chips)[name]
+    with jax.set_mesh(devices(chips)):  # whatever mesh is set
+        held = held_bytes(found.weights, found.gradients[1:], found.states)
     return Evidence(
         name,
         chips,
         *deviations(found, alone),
         moved,
         agreement.compared(name, formula, moved),
-        held_bytes(found.weights, found.gradients[1:], found.states),
+        held,
         promised_of_block(name, chips),
     )
 
@@ -246,12 +252,13 @@ def run_block(strategy, mesh, how):
     draw = np.random.default_rng(0).integers
     sizes = [(B, D), (B, D), (D, F), (F, D)]
     arrays = [draw(-2, 3, size).astype(np.float32) for size in sizes]
-    passes = jax.jit(block.gradients(strategy, mesh, **how))
-    parts, *gradients = passes(*arrays)
-    dW = gradients[1:]
-    states = [in_training(i, normal(i, *dw.shape)) for i, dw in enumerate(dW)]
-    update = jax.jit(block.updates(strategy, mesh))
-    W_in, W_out, *states = update(*dW, *states)
+    with jax.set_mesh(mesh):  # whatever mesh is set
+        passes = jax.jit(block.gradients(strategy, mesh, **how))
+        parts, *gradients = passes(*arrays)
+        dW = gradients[1:]
+        states = [in_training(i, normal(i, *x.shape)) for i, x in enumerate(dW)]
+        update = jax.jit(block.updates(strategy, mesh))
+        W_in, W_out, *states = update(*dW, *states)
     return Ran(parts, gradients, (W_in, W_out), states)
 
 
@@ -300,7 +307,8 @@ def of_layer(name):
     axis = agreement.over(name)
     few, many = alike(strategy, options)
     one = attention if name.startswith("context") else strategy
-    found = run_layer(name, strategy, {axis: 8}, many)
+    order = zigzag.order(TOKENS, Z) if strategy is zigzag else None
+    found = run_layer(name, strategy, {axis: 8}, many, order)
     alone = run_layer(name, one, {axis: 1}, few)
     moved = agreement.layer_counts(name, **SIZES)
     formula = {axis: agreement.layer_formulas(**SIZES)[name]}
@@ -309,14 +317,17 @@ def of_layer(name):
     return Evidence(name, {axis: 8}, *differ, moved, rows, {}, {})
 
 
-def run_layer(name, strategy, chips, options):
-    """Both passes of a layer on random numbers: Ran."""
+def run_layer(name, strategy, chips, options, order=None):
+    """Both passes of a layer on random numbers, dealt in an order: Ran."""
     shapes = agreement.shapes(name, **SIZES).values()
     arrays = [normal(i, *shape) for i, shape in enumerate(shapes)]
-    target = normal(99, *arrays[0].shape)
-    passes = layer.gradients(strategy, devices(chips), **options)
-    parts, *gradients = jax.jit(passes)(target, *arrays)
-    return Ran(parts, gradients)
+    arrays.insert(0, normal(99, *arrays[0].shape))
+    passes = jax.jit(layer.gradients(strategy, devices(chips), **options))
+    if order is None:
+        parts, *gradients = passes(*arrays)
+        return Ran(parts, gradients)
+    parts, *gradients = passes(*(x[order] for x in arrays))
+    return Ran(parts, [g[np.argsort(order)] for g in gradients])
 
 
 def alike(strategy, options):

@@ -51,8 +51,11 @@ class Chip:
     wrap_rule    a key of WRAP_RULES: which axes close into a ring
     hop_latency  seconds that one hop takes however small the message
     dcn_bw       bytes/s that one chip sends outside its pod or node
+    host_bw      bytes/s between a chip and its host's memory, in one direction
     node_size    chips of one host (TPU) or of one switch (GPU)
-    pod          chips along each axis of the largest torus; () for a switch
+    pod          chips along each axis of a whole pod; () for a switch
+    slice_max    chips along each axis of the largest slice of a pod that one
+                 job can have; (): not published, or the pod itself
     sources      for each figure above its Source
     """
 
@@ -67,9 +70,11 @@ class Chip:
     dcn_bw: float
     node_size: int
     pod: tuple[int, ...] = ()
+    slice_max: tuple[int, ...] = ()
     flops_int8: float | None = None
     flops_fp8: float | None = None
     flops_fp4: float | None = None
+    host_bw: float | None = None
     sources: Mapping[str, Source] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -92,7 +97,7 @@ WRAP_RULES = MappingProxyType(
 
 # A hop may take no time at all; every other figure is more than nothing.
 _FIGURES = ("flops", "hbm_bytes", "hbm_bw", "link_bw", "dcn_bw")
-_MAYBE = ("flops_int8", "flops_fp8", "flops_fp4")
+_MAYBE = ("flops_int8", "flops_fp8", "flops_fp4", "host_bw")
 _MOST = 10**9  # chips of a node or of an axis: beyond, a slip of the keyboard
 
 
@@ -114,22 +119,29 @@ def _refuse_figures(chip):
 
 
 def _refuse_shape(chip):
-    axes, pod = whole("axes", chip.axes, least=0), chip.pod
+    axes = whole("axes", chip.axes, least=0)
     if axes > 3 or (axes == 0) != (chip.wrap_rule == "switch"):
         raise ValueError(
             "axes must be 1 to 3 on a torus and 0 on a switch, got "
             f"{axes} and the wrap_rule {chip.wrap_rule!r}"
         )
-    if not isinstance(pod, tuple) or len(pod) not in (0, axes):
-        raise ValueError(
-            f"pod must be (), or a size for each of {axes} axes; got {pod!r}"
-        )
-    for name, size in (
-        ("node_size", chip.node_size),
-        *(("pod", n) for n in pod),
-    ):
+    sizes = [("node_size", chip.node_size)]
+    for name in ("pod", "slice_max"):
+        shape = getattr(chip, name)
+        if not isinstance(shape, tuple) or len(shape) not in (0, axes):
+            raise ValueError(
+                f"{name} must be (), or a size for each of {axes} axes; "
+                f"got {shape!r}"
+            )
+        sizes += [(name, size) for size in shape]
+    for name, size in sizes:
         if whole(name, size) > _MOST:
             raise ValueError(f"{name} must be at most {_MOST:,}, got {size!r}")
+    if chip.pod and prod(chip.slice_max) > prod(chip.pod):
+        raise ValueError(
+            f"slice_max must have no more chips than the pod, {chip.pod!r}; "
+            f"got {chip.slice_max!r}"
+        )
 
 
 def _sources(default, **others):
@@ -145,7 +157,19 @@ _BOOK_LINKS = Source(
     "scaling-book part 2, interconnect figures, revised", "2025-07-30"
 )
 _GPU_BOOK = Source("scaling-book part 12, GPU specs", "2025-08-18")
+_BOOK_HOST = Source(
+    "scaling-book part 2, PCIe bandwidth, read at 04d8de5",
+    "2026-11-22",
+    "around 1.5e10 bytes/s per chip; TPU v6e 32 GB/s",
+)
+_PCIE_5 = Source(
+    "NVIDIA H100 specifications, as hawkvelt.id.au gives them",
+    "2026-11-22",
+    "PCIe Gen5 128 GB/s, both directions",
+)
 _V6E_PAGE = Source("Cloud TPU documentation, TPU v6e", "2026-11-21")
+_V5P_PAGE = Source("Cloud TPU documentation, TPU v5p", "2026-11-22")
+_TPU7X_PAGE = Source("Cloud TPU documentation, TPU7x (Ironwood)", "2026-11-22")
 # The sheet itself bears no date; the page that gives its figures was read.
 _A100_SHEET = Source(
     "NVIDIA A100 data sheet 1758950 r4, as glennklockwood.com gives it",
@@ -154,6 +178,12 @@ _A100_SHEET = Source(
 _A100_NODE = Source(
     "NVIDIA DGX SuperPOD with DGX A100, RA-09950-001, revision 06",
     "2020-11-18",
+)
+_H100_SHEET = Source(
+    "NVIDIA H100 data sheet, as glennklockwood.com gives it", "2026-11-22"
+)
+_GB200_RACK = Source(
+    "NVIDIA GB200 NVL72 specifications, as aiwiki.ai gives them", "2026-06-21"
 )
 _TPU_HOP = Source(
     "scaling-book part 3, AllGather latency", "2025-02-04", "about 1 us"
@@ -193,6 +223,7 @@ V5E = Chip(
     dcn_bw=3.125e9,
     node_size=8,
     pod=(16, 16),
+    host_bw=1.5e10,
     sources=_sources(
         _BOOK,
         hop_latency=_TPU_HOP,
@@ -201,6 +232,7 @@ V5E = Chip(
         hbm_bw=Source(
             "Cloud TPU documentation, TPU v5e", "2026-11-21", "819 GB/s"
         ),
+        host_bw=_BOOK_HOST,
     ),
 )
 
@@ -217,8 +249,15 @@ V5P = Chip(
     dcn_bw=6.25e9,
     node_size=4,
     pod=(16, 20, 28),
+    slice_max=(16, 16, 24),
+    host_bw=1.5e10,
     sources=_sources(
-        _BOOK, hop_latency=_TPU_HOP, link_bw=_BOOK_LINKS, dcn_bw=_BOOK_LINKS
+        _BOOK,
+        hop_latency=_TPU_HOP,
+        link_bw=_BOOK_LINKS,
+        dcn_bw=_BOOK_LINKS,
+        slice_max=_V5P_PAGE._replace(printed="6144 chips, 96 cubes"),
+        host_bw=_BOOK_HOST,
     ),
 )
 
@@ -235,6 +274,7 @@ V6E = Chip(
     dcn_bw=1.25e10,
     node_size=8,
     pod=(16, 16),
+    host_bw=3.2e10,
     sources=_sources(
         _BOOK,
         hop_latency=_TPU_HOP,
@@ -243,6 +283,43 @@ V6E = Chip(
         flops=_V6E_PAGE,
         flops_int8=_V6E_PAGE,
         hbm_bw=_V6E_PAGE._replace(printed="1638 GB/s, earlier 1640"),
+        host_bw=_BOOK_HOST,
+    ),
+)
+
+# A chip is two chiplets, which JAX shows as two devices. The page gives v5p
+# the same 1200 GB/s, of which the book above counts 90 GB/s a link.
+TPU7X = Chip(
+    name="tpu7x",
+    flops=2.307e15,
+    flops_fp8=4.614e15,
+    hbm_bytes=192e9,
+    hbm_bw=7.38e12,
+    link_bw=1e11,
+    axes=3,
+    wrap_rule="multiple of 4",
+    hop_latency=1e-6,
+    dcn_bw=1.25e10,
+    node_size=4,
+    pod=(16, 24, 24),
+    sources=_sources(
+        _TPU7X_PAGE,
+        hbm_bytes=_TPU7X_PAGE._replace(printed="192 GiB"),
+        hbm_bw=Source(
+            "Compute Engine documentation, TPU machine types",
+            "2026-11-22",
+            "7380 GB/s",
+        ),
+        link_bw=_TPU7X_PAGE._replace(
+            printed="1200 GB/s a chip, six links, both directions"
+        ),
+        dcn_bw=_TPU7X_PAGE._replace(printed="100 Gb/s a chip"),
+        pod=Source(
+            "Kubernetes, topology of a TPU7x slice",
+            "2026-11-22",
+            "9216 chips, at most 16x24x24",
+        ),
+        hop_latency=_TPU_HOP._replace(printed="about 1 us, of earlier TPUs"),
     ),
 )
 
@@ -267,27 +344,28 @@ A100 = Chip(
     ),
 )
 
-# 3.4e12 is the book's figure, with which a 1 MiB load takes 308 ns; NVIDIA's
-# sheet prints 3.35 TB/s.
 H100 = Chip(
     name="h100",
     flops=9.9e14,
     flops_int8=1.98e15,
     flops_fp8=1.98e15,
     hbm_bytes=80e9,
-    hbm_bw=3.4e12,
+    hbm_bw=3.35e12,
     link_bw=4.5e11,
     axes=0,
     wrap_rule="switch",
     hop_latency=1e-6,
     dcn_bw=5e10,
     node_size=8,
+    host_bw=6.4e10,
     sources=_sources(
         _GPU_BOOK,
         flops_int8=_GPU_BOOK._replace(printed="2.0e15, twice bf16"),
         flops_fp8=_GPU_BOOK._replace(printed="2.0e15, twice bf16"),
+        hbm_bw=_H100_SHEET,
         hop_latency=_GPU_HOP,
         dcn_bw=_GPU_BOOK._replace(printed="NDR 400 Gb/s per GPU"),
+        host_bw=_PCIE_5,
     ),
 )
 
@@ -304,7 +382,7 @@ H200 = Chip(
     hop_latency=1e-6,
     dcn_bw=5e10,
     node_size=8,
-    sources=H100.sources,
+    sources=MappingProxyType({**H100.sources, "hbm_bw": _GPU_BOOK}),
 )
 
 # 180 GB is what a DGX B200 gives its user; the part itself carries 192 GB.
@@ -333,9 +411,44 @@ B200 = Chip(
     ),
 )
 
-CHIPS = MappingProxyType(
-    {c.name: c for c in (V4P, V5E, V5P, V6E, A100, H100, H200, B200)}
+# One switch joins a whole rack: 72 GPUs in 18 trays.
+GB200 = Chip(
+    name="gb200",
+    flops=2.5e15,
+    flops_fp8=5e15,
+    flops_fp4=1e16,
+    hbm_bytes=186e9,
+    hbm_bw=8e12,
+    link_bw=9e11,
+    axes=0,
+    wrap_rule="switch",
+    hop_latency=1e-6,
+    dcn_bw=5e10,
+    node_size=72,
+    sources=_sources(
+        _GB200_RACK,
+        flops=_GB200_RACK._replace(printed="half of fp8"),
+        flops_fp8=_GB200_RACK._replace(
+            printed="720 PFLOP/s a rack, with sparsity"
+        ),
+        flops_fp4=_GB200_RACK._replace(
+            printed="1.4 EFLOP/s a rack, with sparsity"
+        ),
+        hbm_bytes=_GB200_RACK._replace(printed="13.4 TB a rack"),
+        hbm_bw=Source(
+            "Modal GPU Glossary, memory bandwidth, B200", "2026-11-22"
+        ),
+        link_bw=_GB200_RACK._replace(printed="1.8 TB/s, both directions"),
+        hop_latency=_GPU_HOP,
+        dcn_bw=Source(
+            "assumed here: one port of 400 Gb/s for each GPU, as in a DGX B200",
+            "2026-11-22",
+        ),
+    ),
 )
+
+_ALL = (V4P, V5E, V5P, V6E, TPU7X, A100, H100, H200, B200, GB200)
+CHIPS = MappingProxyType({chip.name: chip for chip in _ALL})
 
 PRECISIONS = ("bf16", "int8", "fp8", "fp4")
 
@@ -401,18 +514,35 @@ def reach(chip):
     return prod(chip.pod) if chip.pod else inf
 
 
-def longest_axis(chip):
-    """Chips of the longest axis that a chip's network can have.
+def largest_slice(chip):
+    """Chips that one job can have on one fast network.
 
-    Optical switches join the cubes of 4 x 4 x 4 of a v4p or v5p in any
-    arrangement, in one row too; the axes of other chips are as they were wired.
+    A pod is what stands in the machine room; the largest slice of it that can
+    be asked for may be smaller, as 6,144 of a v5p's 8,960 chips.
+
+    chip     Chip
+    returns  chips; infinity for a torus whose pod is not known
+    raises   ValueError if chip is no Chip
+    source   Cloud TPU documentation, TPU v5p
+    """
+    most = reach(chip)
+    return prod(chip.slice_max) if chip.slice_max else most
+
+
+def axis_bound(chip):
+    """Chips that no axis of a chip's network can exceed.
+
+    On a v4p, a v5p or a TPU7x it is a bound and no shape that anyone sells:
+    optical switches join cubes of 4 x 4 x 4, and more cubes in one row than a
+    slice has there cannot be. The published shapes are shorter. The axes of
+    other chips are as they were wired.
 
     chip     Chip
     returns  chips; infinity for a torus whose pod is not known
     raises   ValueError if chip is no Chip
     source   scaling-book part 2, networking; Cloud TPU documentation, TPU v5p
     """
-    most = reach(chip)
+    most = largest_slice(chip)
     if not chip.pod:
         return most
     cubes = chip.wrap_rule == "multiple of 4" and chip.axes == 3
@@ -422,22 +552,22 @@ def longest_axis(chip):
 def wraps(chip, size):
     """Whether an axis of that many chips is a closed ring.
 
-    A v5e or v6e closes only a full axis of 16, a v4p or v5p every multiple of
-    4. On a switch GPUs can be visited in any order, so any two or more of a
-    node close into a ring, in one direction.
+    A v5e or v6e closes only a full axis of 16, a v4p, v5p or TPU7x every
+    multiple of 4. On a switch GPUs can be visited in any order, so any two or
+    more of a node close into a ring, in one direction.
 
     chip     Chip
-    size     chips along the axis, at most `longest_axis`
+    size     chips along the axis, at most `axis_bound`
     returns  True for a ring, False for a line
     raises   ValueError if chip is no Chip, or size no axis that it can have
     source   scaling-book part 2, networking
     """
-    most = longest_axis(chip)
+    most = axis_bound(chip)
     if whole("size", size) > most:
-        where = "pod" if chip.axes else "node"
+        where = "slice" if chip.axes else "node"
         raise ValueError(
-            f"size of an axis of a {chip.name} must be at most {most}, the "
-            f"longest in one {where}; got {size!r}"
+            f"size of an axis of a {chip.name} must be at most {most} in one "
+            f"{where}; got {size!r}"
         )
     return WRAP_RULES[chip.wrap_rule](size)
 
@@ -465,25 +595,6 @@ def axis_bw(chip, wrap=True):
     """
     ring = one_of("wrap", wrap, (True, False))
     return (ring_directions(chip) if ring else 1) * _known(chip).link_bw
-
-
-def alpha(chip, n_axes=1, precision="bf16"):
-    """FLOPs that a chip can do while it sends one byte: C / (n_axes W).
-
-    chip       Chip
-    n_axes     axes that carry the traffic; a switch counts as one
-    precision  "bf16", "int8", "fp8" or "fp4"
-    returns    FLOPs per byte, which for 2-byte operands is the number of
-               tokens per chip that hides a weight's journey
-    raises     ValueError if the chip lacks the precision or so many axes
-    source     scaling-book part 5, "data parallelism"
-    """
-    has = max(_known(chip).axes, 1)
-    if whole("n_axes", n_axes) > has:
-        raise ValueError(
-            f"n_axes of a {chip.name} must be at most {has}, got {n_axes!r}"
-        )
-    return flops_at(chip, precision) / (n_axes * axis_bw(chip))
 
 
 def hbm_intensity(chip, precision="bf16"):

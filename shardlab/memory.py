@@ -9,7 +9,29 @@ Activations are exact ints, and a size that does not divide is an error.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import one_of, real, takes, whole
+
+__all__ = [
+    "LAYER",
+    "MOST_LAYERS",
+    "RECIPES",
+    "RECOMPUTE",
+    "Kept",
+    "Recipe",
+    "activation_bytes",
+    "activation_terms",
+    "block_bytes",
+    "block_terms",
+    "bytes_per_param",
+    "checkpoint_bytes",
+    "checkpoint_terms",
+    "max_params",
+    "memory_over_step",
+    "peak_over_step",
+    "stage_activation_bytes",
+    "state_bytes",
+    "state_terms",
+]
 
 # ---- states of the parameters ----------------------------------------------
 
@@ -46,9 +68,33 @@ RECIPES = {
     "weights-and-moments": Recipe(2, 0, 0, 4, 4, "scaling-book part 5"),
     "bf16-moments": Recipe(2, 2, 4, 2, 2, "CS336 (2025), lecture 7"),
     "mixed-precision": Recipe(2, 2, 4, 4, 4, "ZeRO paper"),
+    "float32-gradients": Recipe(
+        *(2, 4, 4, 4, 4), "Megatron-Core documentation, distributed optimizer"
+    ),
 }
 
 
+def _recipe(name, value):
+    """The argument `name`, if it is a name in RECIPES or a Recipe."""
+    if not isinstance(value, Recipe):
+        one_of(name, value, RECIPES)
+    return value
+
+
+def _devices(name, value):
+    """The argument `name`, if it is a whole number that a float can hold."""
+    real(name, whole(name, value))
+    return value
+
+
+def _positive(name, value):
+    return real(name, value, above=0)
+
+
+_STATES = {"N": _devices, "zero": (0, 1, 2, 3), "recipe": _recipe}
+
+
+@takes(recipe=_recipe)
 def bytes_per_param(recipe):
     """Bytes that a recipe keeps for one parameter.
 
@@ -57,10 +103,11 @@ def bytes_per_param(recipe):
     raises   ValueError if the recipe is not known
     source   ZeRO paper
     """
-    recipe = named_recipe(recipe)
+    recipe = RECIPES.get(recipe, recipe)
     return sum(getattr(recipe, part) for part in _PARTS)
 
 
+@takes(params=_positive, **_STATES)
 def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     """What one of N data-parallel devices keeps for the parameters.
 
@@ -73,8 +120,7 @@ def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     raises   ValueError if an argument is out of range or unknown
     source   ZeRO paper, figure 1
     """
-    params, N = real("params", params, above=0), data_devices(N)
-    zero, recipe = one_of("zero", zero, (0, 1, 2, 3)), named_recipe(recipe)
+    recipe = RECIPES.get(recipe, recipe)
     cut_from = {"param": 3, "grad": 2, "master": 1, "m": 1, "v": 1}
     return {
         part: params * getattr(recipe, part) / (N if zero >= stage else 1)
@@ -82,6 +128,7 @@ def state_terms(params, N=1, zero=0, recipe="mixed-precision"):
     }
 
 
+@takes(params=_positive, **_STATES)
 def state_bytes(params, N=1, zero=0, recipe="mixed-precision"):
     """The sum of `state_terms`, from the formulas of the ZeRO paper.
 
@@ -93,10 +140,10 @@ def state_bytes(params, N=1, zero=0, recipe="mixed-precision"):
     raises   ValueError if an argument is out of range or unknown
     source   ZeRO paper, figure 1
     """
-    params = real("params", params, above=0)
     return params * _state_bytes_per_param(N, zero, recipe)
 
 
+@takes(hbm=_positive, **_STATES)
 def max_params(hbm, N=1, zero=0, recipe="mixed-precision"):
     """The most parameters whose states fit, with no room for activations.
 
@@ -108,32 +155,18 @@ def max_params(hbm, N=1, zero=0, recipe="mixed-precision"):
     raises   ValueError if an argument is out of range or unknown
     source   scaling-book part 5; CS336 (2025), lecture 7
     """
-    hbm = real("hbm", hbm, above=0)
     return hbm / _state_bytes_per_param(N, zero, recipe)
 
 
 def _state_bytes_per_param(N, zero, recipe):
-    N, recipe = data_devices(N), named_recipe(recipe)
+    recipe = RECIPES.get(recipe, recipe)
     total, param, grad = bytes_per_param(recipe), recipe.param, recipe.grad
     return {
         0: total,
         1: param + grad + (total - param - grad) / N,
         2: param + (total - param) / N,
         3: total / N,
-    }[one_of("zero", zero, (0, 1, 2, 3))]
-
-
-def data_devices(N):
-    """N, the data-parallel devices, if it is a whole number of at least 1."""
-    real("N", whole("N", N))  # refuses what no float can hold
-    return N
-
-
-def named_recipe(recipe):
-    """The Recipe with this name in RECIPES, or the Recipe itself."""
-    if isinstance(recipe, Recipe):
-        return recipe
-    return RECIPES[one_of("recipe", recipe, RECIPES)]
+    }[zero]
 
 
 # ---- activations of one Transformer layer ----------------------------------
@@ -406,7 +439,8 @@ def _step_sizes(L, layer_params, layer_bytes, recipe, first):
     one_of("first", first, (False, True))
     if whole("L", L) > MOST_LAYERS:
         raise ValueError(f"L must be at most {MOST_LAYERS:,} layers, got {L}")
-    return L, layer_params, layer_bytes, named_recipe(recipe)
+    _recipe("recipe", recipe)
+    return L, layer_params, layer_bytes, RECIPES.get(recipe, recipe)
 
 
 def _layer_bytes(layer_params, layer_bytes, recipe):

@@ -13,7 +13,22 @@ from math import prod
 
 from jax.sharding import PartitionSpec
 
-from shardlab.arguments import whole
+from shardlab.arguments import takes, whole
+
+__all__ = [
+    "Layout",
+    "axes_used",
+    "axis_names",
+    "axis_size",
+    "bytes_per_device",
+    "copies",
+    "from_spec",
+    "local_shape",
+    "of",
+    "parse",
+    "pieces",
+    "to_spec",
+]
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,9 @@ class Layout:
     axes: tuple[tuple[str, ...], ...]
     unreduced: tuple[str, ...] = ()
 
+    def __post_init__(self):
+        _refuse_malformed(self)
+
     def __str__(self):
         dims = [
             dim + ("_" + "".join(cut) if cut else "")
@@ -40,7 +58,35 @@ class Layout:
         return f"{self.name}[{', '.join(dims)}]{mark}"
 
 
-def complain(text, position, sentence):
+def _refuse_malformed(layout):
+    """ValueError unless the fields are tuples of text that fit together."""
+    if not isinstance(layout.name, str):
+        raise ValueError(f'name must be text such as "A", got {layout.name!r}')
+    fields = [("dims", layout.dims), ("unreduced", layout.unreduced)]
+    fits = isinstance(layout.axes, tuple) and all(
+        isinstance(cut, tuple) for cut in layout.axes
+    )
+    if not fits or len(layout.axes) != len(layout.dims):
+        raise ValueError(
+            "axes must be a tuple of the mesh axes that cut each of "
+            f"{len(layout.dims)} dimensions, got {layout.axes!r}"
+        )
+    fields += [("axes", cut) for cut in layout.axes]
+    for field, names in fields:
+        if not isinstance(names, tuple) or not all(
+            isinstance(name, str) for name in names
+        ):
+            raise ValueError(f"{field} must be a tuple of names, got {names!r}")
+    used = [axis for cut in layout.axes for axis in cut] + [*layout.unreduced]
+    twice = next((axis for axis in used if used.count(axis) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"axes must name mesh axis {twice} once, for it cuts an array only "
+            f"once; got {layout.axes!r} and unreduced {layout.unreduced!r}"
+        )
+
+
+def _complain(text, position, sentence):
     """Raise a ValueError that shows `text` with a mark under one character.
 
     position  index of the character; len(text) marks the end
@@ -49,7 +95,7 @@ def complain(text, position, sentence):
     raise ValueError(f"{sentence}\n    {text}\n    {' ' * position}^")
 
 
-class Reader:
+class _Reader:
     """Takes pieces from the front of a text; complains where it stands."""
 
     def __init__(self, text):
@@ -59,7 +105,7 @@ class Reader:
         """The next piece, which must match the regular expression `pattern`."""
         found = re.compile(pattern).match(self.text, self.position)
         if not found:
-            complain(self.text, self.position, f"expected {expected}")
+            _complain(self.text, self.position, f"expected {expected}")
         self.position = found.end()
         return found.group()
 
@@ -87,48 +133,48 @@ def parse(text):
         return text
     if not isinstance(text, str):
         raise ValueError(f'text must be like "A[I_X, J]", got {text!r}')
-    reader, used = Reader(text), set()
+    reader, used = _Reader(text), set()
     reader.skip_spaces()
     name = reader.take(r"[A-Za-z]\w*", "the array's name, such as A or W_in")
     reader.skip_spaces()
     reader.take(r"\[", "[ before the dimensions")
-    dims, axes = read_dimensions(reader, used)
+    dims, axes = _read_dimensions(reader, used)
     reader.take(r"\]", "]")
-    unreduced = read_unreduced(reader, used) if reader.at(r"\{") else ()
+    unreduced = _read_unreduced(reader, used) if reader.at(r"\{") else ()
     if not reader.at("$"):
-        complain(text, reader.position, "expected nothing more here")
+        _complain(text, reader.position, "expected nothing more here")
     return Layout(name, dims, axes, unreduced)
 
 
-def read_dimensions(reader, used):
+def _read_dimensions(reader, used):
     """The dimensions before a bracket, and the mesh axes that cut each."""
     dims, axes = [], []
     while not reader.at(r"\]"):
         if dims:
             reader.take(",", ", or ] after a dimension")
             reader.skip_spaces()
-        dims.append(read_dimension(reader, dims))
-        axes.append(read_axes(reader, used) if reader.at("_") else ())
+        dims.append(_read_dimension(reader, dims))
+        axes.append(_read_axes(reader, used) if reader.at("_") else ())
     return tuple(dims), tuple(axes)
 
 
-def read_dimension(reader, seen):
+def _read_dimension(reader, seen):
     """The dimension's name at the reader, which must be a new one."""
     start = reader.position
     dim = reader.take("[A-Za-z][A-Za-z0-9]*", "a dimension, such as I or B")
     if dim in seen:
-        complain(reader.text, start, f"the dimension {dim} is named twice")
+        _complain(reader.text, start, f"the dimension {dim} is named twice")
     return dim
 
 
-def read_axes(reader, used):
+def _read_axes(reader, used):
     """The mesh axes of a subscript; each is added to `used`."""
     reader.take("_", "_ before the mesh axes")
     start = reader.position
     axes = reader.take("[A-Z]+", "mesh axes, capital letters such as X or XY")
     for offset, axis in enumerate(axes):
         if axis in used:
-            complain(
+            _complain(
                 reader.text,
                 start + offset,
                 f"mesh axis {axis} is used twice: it cuts an array only once",
@@ -137,11 +183,11 @@ def read_axes(reader, used):
     return tuple(axes)
 
 
-def read_unreduced(reader, used):
+def _read_unreduced(reader, used):
     """The mesh axes of a mark {U_...}, in alphabetical order."""
     reader.take(r"\{", "{")
     reader.take("U(?=_)", "U_ and mesh axes, as in {U_X}")
-    axes = read_axes(reader, used)
+    axes = _read_axes(reader, used)
     reader.take(r"\}", "} after the mesh axes")
     return tuple(sorted(axes))
 
@@ -175,13 +221,17 @@ def from_spec(spec, dims, name="A"):
     """
     if not isinstance(spec, PartitionSpec):
         raise ValueError(f"spec must be a PartitionSpec, got {spec!r}")
-    dims, entries = named(dims), list(spec.partitions)
+    dims, entries = _named(dims), list(spec.partitions)
     if len(entries) > len(dims):
         raise ValueError(
             f"spec has {len(entries)} entries, but dims names {len(dims)} "
             f"dimensions: {', '.join(dims)}"
         )
     entries += [None] * (len(dims) - len(entries))
+    if any(e is PartitionSpec.UNCONSTRAINED for e in entries):
+        raise ValueError(
+            f"spec must name mesh axes or None, got UNCONSTRAINED in {spec}"
+        )
     axes = tuple(
         () if e is None else tuple(e) if isinstance(e, tuple) else (e,)
         for e in entries
@@ -190,7 +240,7 @@ def from_spec(spec, dims, name="A"):
     return parse(str(Layout(name, dims, axes, unreduced)))
 
 
-def named(dims):
+def _named(dims):
     """The argument `dims` as a tuple, if it names dimensions."""
     fits = isinstance(dims, (str, tuple, list))
     if not fits or not all(isinstance(dim, str) for dim in dims):
@@ -213,7 +263,7 @@ def of(x, dims, name="A"):
     """
     if not hasattr(x, "shape"):
         raise ValueError(f"x must be an array or its shape, got {x!r}")
-    if len(named(dims)) != len(x.shape):
+    if len(_named(dims)) != len(x.shape):
         raise ValueError(
             f"dims names {len(dims)} dimensions, the array has {len(x.shape)}"
         )
@@ -296,6 +346,11 @@ def pieces(layout, shape, mesh):
     return found
 
 
+def _pieces_fit(layout, shape, mesh):
+    pieces(layout, shape, mesh)
+
+
+@takes(_pieces_fit)
 def local_shape(layout, shape, mesh):
     """The shape of the block that one device holds.
 
@@ -307,10 +362,12 @@ def local_shape(layout, shape, mesh):
              mesh lacks an axis, or a dimension does not divide
     source   scaling-book part 3, "a unified notation for sharding"
     """
-    cuts = pieces(layout, shape, mesh)
-    return tuple(size // ways for size, ways in cuts)
+    cuts = parse(layout).axes  # for each dimension, the axes that cut it
+    ways = [prod(mesh[axis] for axis in cut) for cut in cuts]
+    return tuple(size // n for size, n in zip(shape, ways, strict=True))
 
 
+@takes(itemsize=whole)
 def bytes_per_device(layout, shape, mesh, itemsize):
     """The bytes of an array that one device holds.
 
@@ -320,10 +377,15 @@ def bytes_per_device(layout, shape, mesh, itemsize):
     raises               ValueError as `local_shape`, or for a bad itemsize
     source               scaling-book part 3, quiz 1
     """
-    itemsize = whole("itemsize", itemsize)
     return prod(local_shape(layout, shape, mesh)) * itemsize
 
 
+def _all_on_the_mesh(layout, mesh):
+    for axis in {*axes_used(layout), *axis_names(mesh)}:
+        axis_size(mesh, axis)
+
+
+@takes(_all_on_the_mesh)
 def copies(layout, mesh):
     """How many devices hold the same block of an array.
 
@@ -333,8 +395,5 @@ def copies(layout, mesh):
     raises   ValueError when the mesh lacks an axis of the layout
     source   scaling-book part 3, problem 1
     """
-    used = axes_used(layout)
-    for axis in used:
-        axis_size(mesh, axis)
-    others = [axis for axis in axis_names(mesh) if axis not in used]
-    return prod(axis_size(mesh, axis) for axis in others)
+    named = axes_used(layout)
+    return prod(size for axis, size in mesh.items() if axis not in named)

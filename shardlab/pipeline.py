@@ -18,9 +18,10 @@ from fractions import Fraction
 from itertools import accumulate, count, pairwise
 from math import prod
 from numbers import Integral, Rational
+from operator import itemgetter
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import one_of, real, takes, whole, whole_from
 
 # What an event of each kind gets done: a whole backward is both its halves.
 PARTS = {
@@ -51,9 +52,73 @@ class Event(NamedTuple):
     chunk: int | tuple[int, int] = 0
 
 
+# ---- at the door: sizes and times ------------------------------------------
+
+# A schedule of so many events fills a laptop.
+MOST = 10**6
+
+
+def _listable(p, m):
+    _refuse_too_many(p=p, m=m)
+
+
+def _listable_in_chunks(p, m, v):
+    _refuse_too_many(p=p, m=m, v=v)
+
+
+def _refuse_too_many(**sizes):
+    for name, size in sizes.items():
+        if size > MOST:
+            raise ValueError(f"{name} must be at most {MOST:,}, got {size}")
+    if prod(sizes.values()) > MOST:
+        raise ValueError(
+            f"{' '.join(sizes)} must be at most {MOST:,} in all, got "
+            f"{' x '.join(map(str, sizes.values()))}"
+        )
+
+
+def _time(name, value, least=0, above=None):
+    real(name, value, least, above)
+    if isinstance(value, Integral):
+        return int(value)
+    return _tidy(value) if isinstance(value, Fraction) else float(value)
+
+
+def _tidy(time):
+    """An int for a Fraction that is whole, so that events read well."""
+    if type(time) is int:
+        return time
+    return int(time) if isinstance(time, Rational) and time % 1 == 0 else time
+
+
+def _durations(lasts, p):
+    if not isinstance(lasts, dict) or not all(
+        isinstance(k, str) for k in lasts
+    ):
+        raise ValueError(
+            f"lasts must be a dict of kinds and their times, got {lasts!r}"
+        )
+    return {kind: _per_stage(kind, time, p) for kind, time in lasts.items()}
+
+
+def _per_stage(name, time, p):
+    if not isinstance(time, (list, tuple)):
+        return [_time(name, time, above=0)] * p
+    if len(time) != p:
+        raise ValueError(
+            f"{name} must be one time or {p} of them, got {time!r}"
+        )
+    return [_time(f"{name}[{s}]", t, above=0) for s, t in enumerate(time)]
+
+
+def _shares(times, n):
+    return [_tidy(_ratio(time, n)) for time in times]
+
+
 # ---- the way of a microbatch through the stages ----------------------------
 
 
+@takes(_listable_in_chunks, p=whole, m=whole, v=whole)
 def routes(p, m, v=1):
     """The way of each microbatch through the model: v times round the stages.
 
@@ -64,34 +129,15 @@ def routes(p, m, v=1):
     raises   ValueError unless p, m and v are whole numbers of at least 1
     source   Megatron-LM paper (2021)
     """
-    p, m, v = listable(p=p, m=m, v=v)
     return [tuple((s, c) for c in range(v) for s in range(p))] * m
 
 
-# A schedule of so many events fills a laptop.
-MOST = 10**6
+def _even(m):
+    if m % 2:
+        raise ValueError(f"m must be even, half for each direction, got {m}")
 
 
-def listable(**named):
-    """Sizes of a schedule, if it can be listed event by event.
-
-    named    whole numbers by name, such as p=4, m=8
-    returns  list of them
-    raises   ValueError that names a size that is not whole, or too large
-    source   chapter 11
-    """
-    sizes = [whole(name, value) for name, value in named.items()]
-    for name, size in zip(named, sizes, strict=True):
-        if size > MOST:
-            raise ValueError(f"{name} must be at most {MOST:,}, got {size}")
-    if prod(sizes) > MOST:
-        raise ValueError(
-            f"{' '.join(named)} must be at most {MOST:,} in all, got "
-            f"{' x '.join(map(str, sizes))}"
-        )
-    return sizes
-
-
+@takes(_listable, _even, p=whole, m=whole)
 def two_way_routes(p, m):
     """The ways of two equal streams, one from each end of the pipeline.
 
@@ -102,9 +148,6 @@ def two_way_routes(p, m):
     raises   ValueError unless p and m are whole, at least 1, and m is even
     source   DeepSeek-V3 report, section 3.2.1
     """
-    p, m = listable(p=p, m=m)
-    if m % 2:
-        raise ValueError(f"m must be even, half for each direction, got {m}")
     there = tuple((s, 0) for s in range(p))
     back = tuple((s, 1) for s in reversed(range(p)))
     return [there] * (m // 2) + [back] * (m // 2)
@@ -113,6 +156,24 @@ def two_way_routes(p, m):
 # ---- from the order of the work to its times -------------------------------
 
 
+def _can_be_played(orders, ways, lasts):
+    at = _positions(ways)
+    lasts = _durations(lasts, len(_listed("orders", orders)))
+    formed = set()  # by identity: stages share their tasks
+    for stage, order in enumerate(orders):
+        for n, task in enumerate(_listed(f"orders[{stage}]", order)):
+            if id(task) not in formed:
+                name = f"orders[{stage}][{n}]"
+                _refuse_malformed(name, stage, task)
+                one_of(f"{name}, its kind,", task[0], lasts)
+                formed.add(id(task))
+            _, i, c = task
+            if type(i) is not int or i >= len(at) or (stage, c) not in at[i]:
+                name = f"orders[{stage}][{n}]"
+                _refuse_off_the_way(name, stage, task, at)
+
+
+@takes(_can_be_played, hop=_time)
 def play(orders, ways, lasts, hop=0):
     """Run each stage's tasks in the order given, each as soon as it can be.
 
@@ -125,32 +186,48 @@ def play(orders, ways, lasts, hop=0):
              wait for each other
     source   chapter 11
     """
-    at, hop = _positions(ways), _time("hop", hop)
-    lasts = _durations(lasts, len(_listed("orders", orders)))
-    for stage, order in enumerate(orders):
-        for n, task in enumerate(_listed(f"orders[{stage}]", order)):
-            _refuse_malformed(f"orders[{stage}][{n}]", stage, task, at)
-            one_of(f"orders[{stage}][{n}], its kind,", task[0], lasts)
-    events = _run(orders, ways, lasts, hop)
+    events = _run(orders, ways, _durations(lasts, len(orders)), hop)
     return sorted(events, key=_by_start)
 
 
 def _run(orders, ways, lasts, hop):
-    arrived = {("forward", i, *way[0]): 0 for i, way in enumerate(ways)}
-    queues, clock = [deque(order) for order in orders], [0] * len(orders)
-    neighbours = _neighbours(ways)
-    while any(queues):
-        waiting = sum(map(len, queues))
-        for stage, queue in enumerate(queues):
-            while queue and _ready(stage, queue[0], arrived) is not None:
-                start = max(clock[stage], _ready(stage, queue[0], arrived))
-                kind, microbatch, chunk = queue.popleft()
-                clock[stage] = end = _tidy(start + lasts[kind][stage])
-                event = Event(stage, kind, microbatch, start, end, chunk)
-                arrived.update(_sent(event, neighbours, hop))
-                yield event
-        if sum(map(len, queues)) == waiting:
-            raise ValueError(_stuck(queues))
+    """Each stage as far as it gets, then those that have waited for it."""
+    steps = _steps(ways)
+    arrived = {
+        "forward": {(i, *way[0]): 0 for i, way in enumerate(ways)},
+        "gradient": {},
+        "weight": {},
+    }
+    clock, turn, played = [0] * len(orders), [0] * len(orders), []
+    awake = dict.fromkeys(range(len(orders)))  # in order, and each once
+    while awake:
+        stage = next(iter(awake))
+        del awake[stage]
+        order, end = orders[stage], clock[stage]
+        for n in range(turn[stage], len(order)):
+            kind, i, chunk = order[n]
+            ready = _ready(stage, kind, i, chunk, arrived)
+            if ready is None:
+                break
+            start = end if end >= ready else ready
+            end = _tidy(start + lasts[kind][stage])
+            played.append(Event(stage, kind, i, start, end, chunk))
+            turn[stage] = n + 1
+            if kind in _WAITS_FOR:
+                there = _hand_on(
+                    stage, kind, i, chunk, end, hop, steps, arrived
+                )
+                awake[there] = None
+            else:
+                for one in _tasks(kind, i, chunk):
+                    there = _hand_on(stage, *one, end, hop, steps, arrived)
+                    awake[there] = None
+        clock[stage] = end
+        awake.pop(stage, None)  # what is here has been looked at
+    queues = [order[n:] for order, n in zip(orders, turn, strict=True)]
+    if any(queues):
+        raise ValueError(_stuck(queues))
+    return played
 
 
 _WAITS_FOR = {
@@ -161,33 +238,40 @@ _WAITS_FOR = {
 }
 
 
-def _ready(stage, task, arrived):
+def _ready(stage, kind, microbatch, chunk, arrived):
+    """When all is there that a task waits for, or None."""
+    if kind in _WAITS_FOR:
+        return arrived[_WAITS_FOR[kind]].get((microbatch, stage, chunk))
     times = [
-        arrived.get((_WAITS_FOR[kind], i, stage, c))
-        for kind, i, c in _tasks(*task)
+        arrived[_WAITS_FOR[one]].get((i, stage, c))
+        for one, i, c in _tasks(kind, microbatch, chunk)
     ]
     return None if None in times else max(times)
 
 
-def _sent(event, neighbours, hop):
-    for kind, i, chunk in _tasks(*_task(event)):
-        here, (after, before) = (event.stage, chunk), neighbours[i]
-        if kind == "input":
-            yield ("weight", i, *here), event.end
-        if kind == "forward" and here not in after:
-            yield ("gradient", i, *here), event.end
-        elif kind == "forward":
-            yield ("forward", i, *after[here]), _lands(event, after[here], hop)
-        elif kind != "weight" and here in before:
-            place = before[here]
-            yield ("gradient", i, *place), _lands(event, place, hop)
+def _hand_on(stage, kind, i, chunk, end, hop, steps, arrived):
+    """Note when that arrives which others wait for; returns who they are."""
+    here = stage, chunk
+    if kind == "input":
+        arrived["weight"][i, stage, chunk] = end
+    if kind == "weight":
+        return stage
+    after, before = steps[i]
+    if kind == "forward" and here not in after:  # here is the loss
+        arrived["gradient"][i, stage, chunk] = end
+        return stage
+    what, there = (
+        ("forward", after[here])
+        if kind == "forward"
+        else ("gradient", before.get(here, here))
+    )
+    lands = end if there[0] == stage else end + hop
+    arrived[what][i, *there] = lands
+    return there[0]
 
 
-def _lands(event, place, hop):
-    return event.end if place[0] == event.stage else event.end + hop
-
-
-def _neighbours(ways):
+def _steps(ways):
+    """For each microbatch the place after each place, and the one before."""
     steps = {
         way: (dict(pairwise(way)), dict(pairwise(way[::-1])))
         for way in set(ways)
@@ -207,6 +291,7 @@ def _stuck(queues):
 # ---- builders --------------------------------------------------------------
 
 
+@takes(_listable, p=whole, m=whole, hop=_time)
 def naive(p, m=1, forward=1, backward=1, hop=0):
     """One microbatch at a time, there and back; all stages but one wait.
 
@@ -218,12 +303,12 @@ def naive(p, m=1, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    chapter 11
     """
-    p, m = listable(p=p, m=m)
     order = [(kind, i, 0) for i in range(m) for kind in ("forward", "backward")]
     lasts = {"forward": forward, "backward": backward}
     return play([order] * p, routes(p, m), lasts, hop)
 
 
+@takes(_listable, p=whole, m=whole, hop=_time)
 def gpipe(p, m, forward=1, backward=1, hop=0):
     """All forwards, then all backwards, the last microbatch first.
 
@@ -235,13 +320,13 @@ def gpipe(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    GPipe paper
     """
-    p, m = listable(p=p, m=m)
     order = [("forward", i, 0) for i in range(m)]
     order += [("backward", i, 0) for i in reversed(range(m))]
     lasts = {"forward": forward, "backward": backward}
     return play([order] * p, routes(p, m), lasts, hop)
 
 
+@takes(_listable, p=whole, m=whole, hop=_time)
 def one_f_one_b(p, m, forward=1, backward=1, hop=0):
     """Stage s runs p - s forwards ahead, then a backward for every forward.
 
@@ -253,21 +338,50 @@ def one_f_one_b(p, m, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m >= 1 are whole and times are above 0
     source    PipeDream paper; Megatron-LM paper (2021)
     """
-    p, m = listable(p=p, m=m)
-    forwards = [("forward", i, 0) for i in range(m)]
-    backwards = [("backward", i, 0) for i in range(m)]
-    orders = [_one_for_one(forwards, backwards, p - s) for s in range(p)]
+    orders = [one_f_one_b_order(s, p, m) for s in range(p)]
     lasts = {"forward": forward, "backward": backward}
     return play(orders, routes(p, m), lasts, hop)
 
 
+def _is_a_stage(s, p):
+    if s >= p:
+        raise ValueError(f"s must be a stage, 0 to {p - 1}, got {s}")
+
+
+@takes(_listable, _is_a_stage, s=whole_from(0), p=whole, m=whole)
+def one_f_one_b_order(s, p, m):
+    """What stage s does under 1F1B: warm-up, steady state, cool-down.
+
+    s        the stage, from 0 to p - 1
+    p, m     stages, microbatches
+    returns  list of its tasks (kind, microbatch, chunk), in their order
+    raises   ValueError unless p, m >= 1 are whole and s is a stage
+    source   PipeDream paper; Megatron-LM paper (2021)
+    """
+    warm_up = min(p - s, m)
+    order = [("forward", i, 0) for i in range(warm_up)]
+    for i in range(m):  # one backward, one forward, as long as there are any
+        order.append(("backward", i, 0))
+        if warm_up + i < m:
+            order.append(("forward", warm_up + i, 0))
+    return order
+
+
 def _one_for_one(forwards, backwards, ahead):
+    """Some forwards ahead, then one after each backward until none is left."""
     order = list(forwards[:ahead])
     for n, backward in enumerate(backwards):
+        # The slice is empty when all forwards are done.
         order += [backward, *forwards[ahead + n : ahead + n + 1]]
     return order
 
 
+def _whole_rounds(p, m):
+    if m % p:
+        raise ValueError(f"m must be a multiple of p = {p}, got {m}")
+
+
+@takes(_listable_in_chunks, _whole_rounds, p=whole, m=whole, v=whole, hop=_time)
 def interleaved(p, m, v, forward=1, backward=1, hop=0):
     """1F1B with v chunks a stage, p microbatches through one, then the next.
 
@@ -279,9 +393,6 @@ def interleaved(p, m, v, forward=1, backward=1, hop=0):
     raises    ValueError unless p, m, v >= 1 are whole, p divides m, times > 0
     source    Megatron-LM paper (2021); v = 1 is `one_f_one_b`
     """
-    p, m, v = listable(p=p, m=m, v=v)
-    if m % p:
-        raise ValueError(f"m must be a multiple of p = {p}, got {m}")
     orders = [_interleaved_order(s, p, m, v) for s in range(p)]
     times = {"forward": forward, "backward": backward}
     lasts = {k: _shares(t, v) for k, t in _durations(times, p).items()}
@@ -303,6 +414,7 @@ def _interleaved_order(s, p, m, v):
     return _one_for_one(forwards, backwards, ahead)
 
 
+@takes(_listable, p=whole, m=whole, hop=_time)
 def zero_bubble(p, m, forward=1, backward=1, weight=None, hop=0):
     """1F1B with the backward split: stage s puts off weight gradients by s.
 
@@ -315,7 +427,6 @@ def zero_bubble(p, m, forward=1, backward=1, weight=None, hop=0):
     raises    ValueError as `gpipe`, and unless 0 < weight < backward
     source    Zero Bubble paper, schedule ZB-H1: a fixed order, no search
     """
-    p, m = listable(p=p, m=m)
     orders = [_zero_bubble_order(s, p, m) for s in range(p)]
     lasts = _split(p, forward, backward, weight)
     return play(orders, routes(p, m), lasts, hop)
@@ -331,6 +442,14 @@ def _zero_bubble_order(s, p, m):
     return order + [("weight", i, 0) for i in range(max(0, m - s), m)]
 
 
+def _paired(p, m):
+    if p % 2:
+        raise ValueError(f"p must be even, stages are paired, got {p}")
+    if m < 2 * p:
+        raise ValueError(f"m must be at least 2p = {2 * p}, got {m}")
+
+
+@takes(_listable, _even, _paired, p=whole, m=whole, hop=_time)
 def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
     """Two streams, one from each end; a forward and a backward run as one.
 
@@ -343,8 +462,6 @@ def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
     raises    ValueError unless p, m and the times are as said here
     source    DeepSeek-V3 report, section 3.2.1 and figure 5
     """
-    p, m, ways = *listable(p=p, m=m), two_way_routes(p, m)
-    _refuse_odd_or_few(p, m)
     lasts = _split(p, forward, backward, weight)
     pairs = zip(lasts["forward"], lasts["backward"], strict=True)
     lasts["forward&backward"] = (
@@ -353,14 +470,7 @@ def dualpipe(p, m, forward=1, backward=1, weight=None, both=None, hop=0):
         else _per_stage("both", both, p)
     )
     orders = [_dualpipe_order(s, p, m) for s in range(p)]
-    return play(orders, ways, lasts, hop)
-
-
-def _refuse_odd_or_few(p, m):
-    if p % 2:
-        raise ValueError(f"p must be even, stages are paired, got {p}")
-    if m < 2 * p:
-        raise ValueError(f"m must be at least 2p = {2 * p}, got {m}")
+    return play(orders, two_way_routes(p, m), lasts, hop)
 
 
 def _dualpipe_order(s, p, m):
@@ -609,8 +719,7 @@ def _refuse_same_work(name, tasks):
 # ---- what events say -------------------------------------------------------
 
 
-def _by_start(event):
-    return event.start, event.stage
+_by_start = itemgetter(Event._fields.index("start"), 0)  # then by stage
 
 
 def _task(event):
@@ -637,43 +746,90 @@ def _says_work(part, i, place):
     return f"{part}{gradient} of microbatch {i} on stage {place[0]}{chunk}"
 
 
-# ---- times -----------------------------------------------------------------
+# ---- in lockstep -------------------------------------------------------------
 
 
-def _time(name, value, least=0, above=None):
-    real(name, value, least, above)
-    if isinstance(value, Integral):
-        return int(value)
-    return _tidy(value) if isinstance(value, Fraction) else float(value)
+def lockstep(events, ways, lasts=None):
+    """The same work as one program that all stages run: tick after tick.
+
+    In a tick each stage does one task or none; then neighbours exchange what
+    they have made, also when it is nothing. So a stage begins a tick when it
+    and its neighbours have ended the one before.
+
+    events   list of Event of a legal schedule
+    ways     the way of each microbatch; who follows whom on one is a neighbour
+    lasts    how long each kind takes: one time, or one a stage; by default as
+             long as in `events`. What was to run as one, such as "forward&
+             backward", takes two ticks: the longer part of it is then the
+             rest of the whole
+    returns  list of Event, sorted by start, then stage
+    raises   ValueError if the schedule is not legal, or a time is not known
+    source   chapter 11
+    """
+    events = check(events, ways)
+    orders = [[] for _ in range(1 + max(s for way in ways for s, _ in way))]
+    for e in events:
+        orders[e.stage] += _tasks(*_task(e))
+    lasts = (
+        _lasting(events) if lasts is None else _durations(lasts, len(orders))
+    )
+    beside = _beside(ways)
+    clock, played = [0] * len(orders), []
+    for tasks in _ticks(orders, ways):
+        begin = [
+            max(clock[s] for s in beside[stage]) for stage in range(len(clock))
+        ]
+        clock = list(begin)
+        for stage, (kind, i, chunk) in tasks.items():
+            one_of("kind, to have a time in lasts,", kind, lasts)
+            start = begin[stage]
+            end = clock[stage] = _tidy(start + lasts[kind][stage])
+            played.append(Event(stage, kind, i, start, end, chunk))
+    return sorted(played, key=_by_start)
 
 
-def _tidy(time):
-    """An int for a Fraction that is whole, so that events read well."""
-    return int(time) if isinstance(time, Rational) and time % 1 == 0 else time
+def _ticks(orders, ways):
+    """For each tick {stage: task}: each stage's next one, if it can be done."""
+    at, done = _positions(ways), set()
+    turn = [0] * len(orders)
+    while any(n < len(order) for n, order in zip(turn, orders, strict=True)):
+        tasks = {}
+        for stage, (n, order) in enumerate(zip(turn, orders, strict=True)):
+            if n < len(order) and _is_possible(stage, order[n], ways, at, done):
+                tasks[stage] = order[n]
+                turn[stage] += 1
+        for stage, (kind, i, chunk) in tasks.items():
+            done |= {(part, i, (stage, chunk)) for part in PARTS[kind]}
+        yield tasks
 
 
-def _durations(lasts, p):
-    if not isinstance(lasts, dict) or not all(
-        isinstance(k, str) for k in lasts
-    ):
-        raise ValueError(
-            f"lasts must be a dict of kinds and their times, got {lasts!r}"
-        )
-    return {kind: _per_stage(kind, time, p) for kind, time in lasts.items()}
+def _is_possible(stage, task, ways, at, done):
+    kind, i, chunk = task
+    parts = {(part, i, (stage, chunk)) for part in PARTS[kind]}
+    return all(
+        need in done or need in parts
+        for work in parts
+        for need in _needs(*work, ways, at)
+    )
 
 
-def _per_stage(name, time, p):
-    if not isinstance(time, (list, tuple)):
-        return [_time(name, time, above=0)] * p
-    if len(time) != p:
-        raise ValueError(
-            f"{name} must be one time or {p} of them, got {time!r}"
-        )
-    return [_time(f"{name}[{s}]", t, above=0) for s, t in enumerate(time)]
+def _beside(ways):
+    """For each stage those that it exchanges with, and itself."""
+    beside = {stage: {stage} for way in ways for stage, _ in way}
+    for way in set(ways):
+        for (here, _), (there, _) in pairwise(way):
+            beside[here].add(there)
+            beside[there].add(here)
+    return beside
 
 
-def _shares(times, n):
-    return [_tidy(_ratio(time, n)) for time in times]
+def _lasting(events):
+    """How long each kind takes on each stage, as the events have it."""
+    p, lasts = 1 + max(e.stage for e in events), {}
+    for e in events:
+        if e.kind in PARTS:
+            lasts.setdefault(e.kind, [None] * p)[e.stage] = e.end - e.start
+    return lasts
 
 
 # ---- counted on the events -------------------------------------------------
@@ -765,13 +921,32 @@ def in_flight(events):
     raises   ValueError if there is no event, or if one is malformed
     source   chapter 11
     """
-    events = _some(events)
-    changes = [[] for _ in range(1 + max(e.stage for e in events))]
-    for (stage, *_), (start, end) in _held(events).items():
-        changes[stage] += [(start, 1), (end, -1)]
     return [
-        max(accumulate(n for _, n in sorted(c)), default=0) for c in changes
+        max((n for _, n in counts), default=0)
+        for counts in in_flight_over_time(events)
     ]
+
+
+def in_flight_over_time(events):
+    """Microbatches that each stage holds, from each moment on.
+
+    events   list of Event of a legal schedule, not empty
+    returns  for each stage a list of (time, count), in order of time; the
+             first count holds from its time to the next one's
+    raises   ValueError if there is no event, or if one is malformed
+    source   chapter 11
+    """
+    events = _some(events)
+    changes = [{} for _ in range(1 + max(e.stage for e in events))]
+    for (stage, *_), (start, end) in _held(events).items():
+        for time, more in (start, 1), (end, -1):
+            changes[stage][time] = changes[stage].get(time, 0) + more
+    return [_counted(sorted(more.items())) for more in changes]
+
+
+def _counted(changes):
+    times = [time for time, _ in changes]
+    return list(zip(times, accumulate(n for _, n in changes), strict=True))
 
 
 def _held(events):
@@ -836,6 +1011,11 @@ def _some(events):
     events = _all_formed(events)
     if not events:
         raise ValueError("events must hold at least one event, got none")
+    latest = {}
+    for event in sorted(events, key=_by_start):
+        for fault in _busy_fault(event, latest.get(event.stage)):
+            raise ValueError(f"events must not overlap on a stage: {fault}")
+        latest[event.stage] = event
     return events
 
 

@@ -104,7 +104,12 @@ def faults(played, tasks):
         found += [
             f"{task.name} starts before {need} is done"
             for need in task.needs
-            if done.start < at[need].end
+            if need in at and done.start < at[need].end
+        ]
+        found += [
+            f"{task.name} needs {need}, which is no task"
+            for need in task.needs
+            if need not in at
         ]
     return found + together(played)
 

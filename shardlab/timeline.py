@@ -7,7 +7,7 @@ formula for the time of the whole; it is played.
 
 from typing import NamedTuple
 
-from shardlab.arguments import real
+from shardlab.arguments import real, takes
 
 
 class Task(NamedTuple):
@@ -40,6 +40,16 @@ class Done(NamedTuple):
     end: float
 
 
+def _playable(_, tasks):
+    """Tasks that can be played in this order."""
+    before = {}
+    for task in tasks:
+        task = checked(task, before)
+        before[task.name] = task
+    return list(before.values())
+
+
+@takes(tasks=_playable)
 def play(tasks):
     """When each task starts and ends: as soon as its queue and needs allow.
 
@@ -50,8 +60,7 @@ def play(tasks):
     source   chapter 6
     """
     free, ends, played = {}, {}, []
-    for task in tasks:
-        name, queue, seconds, needs = checked(task, ends)
+    for name, queue, seconds, needs in tasks:
         start = max([free.get(queue, 0), *(ends[need] for need in needs)])
         free[queue] = ends[name] = start + seconds
         played.append(Done(name, queue, start, ends[name]))
@@ -108,14 +117,36 @@ def exposed(played, queue="network", behind="chip"):
     queue    the queue whose work should be hidden
     behind   the queue behind whose work it should be hidden
     returns  seconds
-    raises   ValueError unless played is a list of Done, at least one
+    raises   ValueError unless played is a list of Done, at least one, and no
+             queue does two things at once
     source   chapter 6
     """
-    played = some(played)
+    played = one_at_a_time(some(played))
     hiding = [done for done in played if done.queue == behind]
     mine = [done for done in played if done.queue == queue]
     hidden = sum(shared(done, other) for done in mine for other in hiding)
     return sum(done.end - done.start for done in mine) - hidden
+
+
+def one_at_a_time(played):
+    """The argument `played`, if no queue does two things at once.
+
+    played   list of Done
+    returns  list of Done
+    raises   ValueError that names the two tasks
+    source   chapter 6
+    """
+    last = {}
+    for done in sorted(played, key=lambda done: (done.start, done.end)):
+        before = last.get(done.queue)
+        # Sums of times that are equal on paper differ by roundings.
+        if before and before.end - done.start > 1e-9 * abs(before.end):
+            raise ValueError(
+                f"played must do one task of a queue at a time, got "
+                f"{done.name} while {before.name} is under way on {done.queue}"
+            )
+        last[done.queue] = done
+    return played
 
 
 def shared(a, b):

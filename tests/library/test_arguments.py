@@ -1,8 +1,11 @@
+import inspect
 import math
+import re
 
 import numpy as np
 import pytest
 
+from shardlab import arguments
 from shardlab.arguments import one_of, real, whole
 
 
@@ -43,3 +46,84 @@ def test_one_of_lists_the_choices(value):
     with pytest.raises(ValueError, match="ties must be one of 'split', 'one_"):
         one_of("ties", value, ["split", "one_way"])
     assert one_of("ties", "split", ["split", "one_way"]) == "split"
+
+
+# ---- checks at the door ------------------------------------------------------
+
+
+def _no_line_one_way(wrap, directions):
+    if directions == 1 and not wrap:
+        raise ValueError("directions must be 2 on a line (wrap=False), got 1")
+
+
+@arguments.takes(
+    _no_line_one_way,
+    X=arguments.how_many,
+    V=arguments.amount,
+    wrap=arguments.flag,
+    directions=(1, 2),
+    kind=str,
+    shift=arguments.whole_from(0),
+)
+def _taken(X, V=None, wrap=True, directions=2, *, kind="ring", shift=0):
+    """What arrives in the body.
+
+    X  chips
+    """
+    return X, V, wrap, directions, kind, shift
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"X": 0}, "X must be a whole number of at least 1, got 0"),
+        ({"X": True}, "X must be a whole number of at least 1, got True"),
+        ({"X": 4, "V": -1}, "V must be a finite number of at least 0, got -1"),
+        ({"X": 4, "wrap": 1}, "wrap must be one of True, False; got 1"),
+        ({"X": 4, "directions": 3}, "directions must be one of 1, 2; got 3"),
+        ({"X": 4, "kind": 7}, "kind must be a str, got 7"),
+        ({"X": 4, "shift": -1}, "shift must be a whole number of at least 0"),
+        ({"X": 4, "wrap": False, "directions": 1}, "must be 2 on a line"),
+    ],
+)
+def test_the_door_names_the_argument_and_what_was_expected(given, said):
+    with pytest.raises(ValueError, match=said):
+        _taken(**given)
+
+
+def test_the_door_checks_what_comes_by_position():
+    with pytest.raises(ValueError, match="X must be a whole number"):
+        _taken(0)
+    with pytest.raises(ValueError, match="directions must be one of 1, 2"):
+        _taken(4, None, True, 3)
+
+
+def test_the_door_hands_on_plain_numbers_and_leaves_defaults_alone():
+    taken = _taken(np.int64(3), np.float32(2.5), kind="line")
+    assert taken == (3, 2.5, True, 2, "line", 0)
+    assert [type(value) for value in taken[:2]] == [int, float]
+    assert _taken(1, None)[1] is None
+
+
+def test_a_misspelt_option_is_named():
+    said = "_taken takes no argument 'wrapp'; did you mean 'wrap'?"
+    with pytest.raises(TypeError, match=re.escape(said)):
+        _taken(4, wrapp=True)
+    with pytest.raises(TypeError, match="takes no argument 'gated'$"):
+        _taken(4, gated=True)
+
+
+def test_the_door_keeps_signature_words_and_the_function_itself():
+    assert list(inspect.signature(_taken).parameters) == [
+        *("X", "V", "wrap", "directions", "kind", "shift")
+    ]
+    assert _taken.__doc__.startswith("What arrives in the body.")
+    assert _taken.__wrapped__("anything")[0] == "anything"
+
+
+def test_a_check_of_an_argument_that_is_not_there_is_refused():
+    with pytest.raises(TypeError, match="f takes no argument 'Y'"):
+
+        @arguments.takes(Y=arguments.size)
+        def f(X):
+            return X

@@ -28,6 +28,7 @@ SECTIONS = {
 }
 
 
+@pytest.mark.long  # the digest below says whether a line can have changed
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_of_the_page_is_what_is_counted_now(name):
     # The lines of the Transformer are compared where they are made, in

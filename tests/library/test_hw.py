@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from shardlab import hw
+from shardlab import cost, hw
 
 ALL = list(hw.CHIPS.values())
 
@@ -24,9 +24,11 @@ def by_name(chips):
         ("v5p", 4.59e14, 9e10, 2.8e12, 96e9),
         ("v6e", 9.18e14, 9e10, 1.64e12, 32e9),
         ("a100", 312e12, 300e9, 2.039e12, 80e9),
-        ("h100", 990e12, 450e9, 3.4e12, 80e9),
+        ("tpu7x", 2307e12, 100e9, 7.38e12, 192e9),
+        ("h100", 990e12, 450e9, 3.35e12, 80e9),
         ("h200", 990e12, 450e9, 4.8e12, 141e9),
         ("b200", 2250e12, 900e9, 8e12, 180e9),
+        ("gb200", 2500e12, 900e9, 8e12, 186e9),
     ],
 )
 def test_figures_in_si_units(name, C, link_bw, hbm_bw, hbm_bytes):
@@ -42,10 +44,12 @@ def test_figures_in_si_units(name, C, link_bw, hbm_bw, hbm_bytes):
         ("v5e", 3.94e14, None, None, 3.125e9, 8, (16, 16)),
         ("v5p", 9.18e14, None, None, 6.25e9, 4, (16, 20, 28)),
         ("v6e", 1.836e15, None, None, 1.25e10, 8, (16, 16)),
+        ("tpu7x", None, 4614e12, None, 1.25e10, 4, (16, 24, 24)),
         ("a100", 624e12, None, None, 25e9, 8, ()),
         ("h100", 1980e12, 1980e12, None, 50e9, 8, ()),
         ("h200", 1980e12, 1980e12, None, 50e9, 8, ()),
         ("b200", 4500e12, 4500e12, 9000e12, 50e9, 8, ()),
+        ("gb200", None, 5000e12, 10000e12, 50e9, 72, ()),
     ],
 )
 def test_precisions_and_what_is_outside(
@@ -69,11 +73,11 @@ def test_precisions_and_what_is_outside(
     ],
 )
 def test_alpha_is_flops_per_byte_sent(chip, precision, expected):
-    assert round(hw.alpha(chip, precision=precision)) == expected
+    assert round(cost.tokens_per_chip(chip, precision=precision)) == expected
 
 
 def test_alpha_of_three_axes_is_850():  # T1.14
-    assert round(hw.alpha(hw.V5P, n_axes=3), 9) == 850
+    assert round(cost.tokens_per_chip(hw.V5P, n_axes=3), 9) == 850
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,13 @@ def test_hbm_intensity(chip, expected):
 
 
 def test_worked_numbers_of_single_chips():
-    assert round(2**20 / hw.H100.hbm_bw * 1e9) == 308  # N1
+    assert round(2**20 / hw.H100.hbm_bw * 1e9) == 313  # N1
+    assert round(hw.hbm_intensity(hw.H100), 1) == 295.5
+    assert 72 * hw.GB200.hbm_bytes == pytest.approx(13.4e12, rel=1e-3)
+    assert 2 * 72 * hw.GB200.flops_fp8 == 720e15  # twice with sparsity
+    assert 2 * 72 * hw.GB200.flops_fp4 == 1.44e18
+    assert 72 * 2 * hw.GB200.link_bw == pytest.approx(130e12, rel=5e-3)
+    assert 2 * 6 * hw.TPU7X.link_bw == 1200e9
     assert round(hw.A100.link_bw / hw.A100.dcn_bw) == 12  # C1.3, EC-1
     assert round(hw.H100.link_bw / hw.H100.dcn_bw) == 9  # EC-1
     assert 16 * 20 * 28 * hw.V5P.hbm_bytes == 8960 * 96e9  # ET-4
@@ -141,8 +151,10 @@ def test_a_torus_sends_both_ways_and_a_switch_once():
         pytest.param(hw.V5E, [16], [1, 2, 4, 8, 12, 15], id="v5e"),
         pytest.param(hw.V6E, [16], [1, 4, 15], id="v6e"),
         pytest.param(hw.V4P, [4, 8, 12, 16], [1, 2, 3, 6], id="v4p"),
-        pytest.param(hw.V5P, [4, 20, 28, 32, 560], [1, 2, 10, 18], id="v5p"),
+        pytest.param(hw.V5P, [4, 20, 28, 32, 384], [1, 2, 10, 18], id="v5p"),
+        pytest.param(hw.TPU7X, [4, 16, 24], [1, 2, 6], id="tpu7x"),
         pytest.param(hw.H100, [2, 3, 8], [1], id="h100"),
+        pytest.param(hw.GB200, [2, 64, 72], [1], id="gb200"),
     ],
 )
 def test_wraparound(chip, rings, lines):  # V-5
@@ -151,32 +163,35 @@ def test_wraparound(chip, rings, lines):  # V-5
 
 
 @pytest.mark.parametrize(
-    ("name", "reach", "longest"),
+    ("name", "reach", "job", "bound"),
     [
-        ("v4p", 4096, 256),  # 64 cubes of 4 x 4 x 4 in a row
-        ("v5e", 256, 16),
-        ("v5p", 8960, 560),  # 140 cubes
-        ("v6e", 256, 16),
-        ("a100", 8, 8),
-        ("h100", 8, 8),
-        ("h200", 8, 8),
-        ("b200", 8, 8),
+        ("v4p", 4096, 4096, 256),  # 64 cubes of 4 x 4 x 4 in a row
+        ("v5e", 256, 256, 16),
+        ("v5p", 8960, 6144, 384),  # 96 cubes
+        ("v6e", 256, 256, 16),
+        ("tpu7x", 9216, 9216, 576),
+        ("a100", 8, 8, 8),
+        ("h100", 8, 8, 8),
+        ("h200", 8, 8, 8),
+        ("b200", 8, 8, 8),
+        ("gb200", 72, 72, 72),
     ],
 )
-def test_no_axis_is_longer_than_its_network(name, reach, longest):
+def test_no_axis_is_longer_than_its_network(name, reach, job, bound):
     chip = hw.chip(name)
-    assert (hw.reach(chip), hw.longest_axis(chip)) == (reach, longest)
-    hw.wraps(chip, longest)
-    for size in (longest + 1, 4096 * 4096, 10**400):
+    assert (hw.reach(chip), hw.largest_slice(chip)) == (reach, job)
+    assert hw.axis_bound(chip) == bound
+    hw.wraps(chip, bound)
+    for size in (bound + 1, 4096 * 4096, 10**400):
         with pytest.raises(ValueError, match="^size of an axis of a") as error:
             hw.wraps(chip, size)
-        assert f"{chip.name} must be at most {longest}" in str(error.value)
-        assert ("node" if chip.axes == 0 else "pod") in str(error.value)
+        assert f"{chip.name} must be at most {bound}" in str(error.value)
+        assert ("node" if chip.axes == 0 else "slice") in str(error.value)
 
 
 def test_a_pod_that_is_not_known_has_no_end():
-    own = replace(hw.V5P, pod=())
-    assert hw.reach(own) == hw.longest_axis(own) == math.inf
+    own = replace(hw.V5P, pod=(), slice_max=())
+    assert hw.reach(own) == hw.axis_bound(own) == math.inf
     assert hw.wraps(own, 4 * 10**9)
 
 
@@ -233,13 +248,7 @@ def test_unknown_precision(precision):
 )
 def test_no_more_axes_than_the_network_has(chip, n_axes):
     with pytest.raises(ValueError, match=f"n_axes of a {chip.name} must be"):
-        hw.alpha(chip, n_axes)
-
-
-@pytest.mark.parametrize("n_axes", [0, -1, 1.5, "1"])
-def test_axes_are_counted_in_whole_numbers(n_axes):
-    with pytest.raises(ValueError, match="n_axes must be a whole number"):
-        hw.alpha(hw.V5P, n_axes)
+        cost.tokens_per_chip(chip, n_axes)
 
 
 @pytest.mark.parametrize("size", [0, -4, 4.0, "16", None])
@@ -252,7 +261,7 @@ def test_a_readers_own_chip_needs_no_sources():
     own = hw.Chip(
         "mine", 1e14, 1e10, 1e12, 1e10, 1, "multiple of 4", 1e-6, 1e9, 1
     )
-    assert hw.alpha(own) == 5000
+    assert cost.tokens_per_chip(own) == 5000
     assert hw.wraps(own, 4)
     assert hw.figures(own) == []
 
@@ -279,6 +288,8 @@ def test_no_chip_with_a_figure_that_cannot_be(chip, field, bad):
         ({"axes": 0}, "axes must be 1 to 3 on a torus and 0 on a switch"),
         ({"pod": (16, 16)}, r"pod must be \(\), or a size for each of 3 axes"),
         ({"pod": (16, 16, 0)}, "pod must be a whole number of at least 1"),
+        ({"slice_max": (16,)}, r"slice_max must be \(\), or a size for each"),
+        ({"slice_max": (16, 24, 28)}, "slice_max must have no more chips than"),
         ({"flops": 0}, "flops must be a finite number above 0"),
         ({"flops": None}, "flops must be a finite number above 0"),
         ({"flops_fp8": 0}, "flops_fp8 must be a finite number above 0"),
@@ -298,12 +309,12 @@ def test_no_chip_without_its_parts(change, message):
     [
         hw.flops_at,
         hw.axis_bw,
-        hw.alpha,
         hw.hbm_intensity,
         hw.ring_directions,
         hw.figures,
         hw.reach,
-        hw.longest_axis,
+        hw.largest_slice,
+        hw.axis_bound,
         lambda chip: hw.wraps(chip, 4),
     ],
 )

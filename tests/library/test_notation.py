@@ -261,3 +261,38 @@ def test_anything_else_is_refused(name):
     for bad in ANYTHING:
         with pytest.raises(ValueError, match="."):
             CALLS[name](bad)
+
+
+MALFORMED = {
+    "name": (lambda: Layout(3, ("I",), ((),)), "name must be text"),
+    "dims": (lambda: Layout("A", "I", ((),)), "dims must be a tuple of names"),
+    "count": (
+        lambda: Layout("A", ("I", "J"), ((),)),
+        "axes must be a tuple of",
+    ),
+    "text": (lambda: Layout("A", ("I",), ("X",)), "axes must be a tuple of"),
+    "axis": (lambda: Layout("A", ("I",), ((0,),)), "axes must be a tuple of"),
+    "twice": (
+        lambda: Layout("A", ("I", "J"), (("X",), ("X",))),
+        "axes must name mesh axis X once",
+    ),
+    "summed": (
+        lambda: Layout("A", ("I",), (("X",),), ("X",)),
+        "axes must name mesh axis X once",
+    ),
+    "unreduced": (
+        lambda: Layout("A", ("I",), ((),), "X"),
+        "unreduced must be a tuple of names",
+    ),
+    "spec": (
+        lambda: notation.from_spec(P(P.UNCONSTRAINED), "I"),
+        "spec must name mesh axes or None, got UNCONSTRAINED",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_layout_that_says_nothing_is_refused(name):
+    call, message = MALFORMED[name]
+    with pytest.raises(ValueError, match=message):
+        call()

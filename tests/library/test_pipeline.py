@@ -20,11 +20,14 @@ from shardlab.pipeline import (
     gpipe,
     idle,
     in_flight,
+    in_flight_over_time,
     interleaved,
+    lockstep,
     lower_bound,
     makespan,
     naive,
     one_f_one_b,
+    one_f_one_b_order,
     play,
     routes,
     two_way_routes,
@@ -771,6 +774,11 @@ RIGHT = {
     "interleaved": PLAIN | {"v": 2},
     "zero_bubble": PLAIN | {"weight": 1},
     "dualpipe": PLAIN | {"weight": 1, "both": 3},
+    "one_f_one_b_order": {"s": 0, "p": 2, "m": 4},
+    "lockstep": {
+        **{"events": LEGAL, "ways": routes(2, 1)},
+        "lasts": {"forward": 1, "backward": 2},
+    },
     "check": {
         **{"events": LEGAL, "ways": routes(2, 1), "hop": 0},
         "lasts": {"forward": 1, "backward": 2},
@@ -778,6 +786,7 @@ RIGHT = {
     "lower_bound": {"events": LEGAL, "ways": routes(2, 1), "hop": 0},
 }
 COUNTERS = ("makespan", "busy", "idle", "bubble", "utilisation", "in_flight")
+COUNTERS += ("in_flight_over_time",)
 RIGHT |= {name: {"events": LEGAL} for name in COUNTERS}
 NONSENSE = [
     *(None, "text", "", b"8", float("nan"), float("inf"), -1, 0, 2.5, True),
@@ -803,9 +812,9 @@ def test_every_argument_of_every_function_refuses_nonsense(function, argument):
         if said in FINE and function not in ("check", "lower_bound"):
             call(**right | {argument: value})
             continue
-        if value is None and (function, argument) == ("check", "lasts"):
+        if value is None and argument == "lasts" and function != "play":
             continue
-        if value == 0 and argument == "hop":
+        if value == 0 and argument in ("hop", "s"):
             continue
         with pytest.raises(ValueError, match=rf"\b{argument}\b|events|orders"):
             call(**right | {argument: value})
@@ -819,8 +828,7 @@ def test_every_function_is_spoilt():
         and value.__module__ == "shardlab.pipeline"
         and not name.startswith("_")
     }
-    # `listable` takes sizes of any name; the builders' tests spoil it.
-    assert {*RIGHT} == public - {"listable"}
+    assert {*RIGHT} == public
 
 
 @pytest.mark.parametrize(
@@ -877,3 +885,110 @@ def test_the_module_stands_alone():
     }
     ours = {name for name in imported if name.startswith(("shardlab", "jax"))}
     assert ours == {"shardlab.arguments"}
+
+
+# ---- in lockstep -------------------------------------------------------------
+
+BY_HAND = {  # p, m: makespan as events, and in lockstep, with B = 2F = 2
+    (4, 8): {
+        "gpipe": (33, 33),
+        "one_f_one_b": (33, 40),
+        "interleaved": (Fraction(57, 2), 34),
+        "zero_bubble": (27, 27),
+    },
+    (8, 64): {"gpipe": (213, 213), "one_f_one_b": (213, 276)},
+}
+ROWS = [(*sizes, name) for sizes, rows in BY_HAND.items() for name in rows]
+
+
+@pytest.mark.parametrize(("p", "m", "name"), ROWS)
+def test_in_lockstep_a_tick_is_as_long_as_its_longest_task(p, m, name):
+    v = (2,) if name == "interleaved" else ()
+    events = getattr(pipeline, name)(p, m, *v, forward=1, backward=2)
+    ways = routes(p, m, *v)
+    expected = BY_HAND[p, m][name]
+    found = makespan(events), makespan(lockstep(events, ways))
+    assert found == expected
+
+
+@given(schedules())
+def test_a_schedule_in_lockstep_can_happen_and_takes_no_less(schedule):
+    events, ways, hop, _ = schedule
+    assume(hop == 0)
+    assume(not any("&" in e.kind for e in events))
+    slower = lockstep(events, ways)
+    assert check(slower, ways) == slower
+    assert makespan(slower) >= makespan(events)
+    assert busy(slower) == busy(events)
+
+
+@given(STAGES, MICROBATCHES, TIMES)
+def test_tasks_of_equal_length_lose_nothing_in_lockstep(p, m, time):
+    for build in gpipe, one_f_one_b:
+        events = build(p, m, time, time)
+        assert lockstep(events, routes(p, m)) == events
+    split = zero_bubble(p, m, time, 2 * time, time)
+    assert makespan(lockstep(split, routes(p, m))) == makespan(split)
+
+
+def test_what_runs_as_one_takes_two_ticks():
+    ways = two_way_routes(4, 8)
+    events = dualpipe(4, 8, 1, 2)
+    slower = lockstep(events, ways)
+    assert check(slower, ways) == slower
+    assert not any("&" in e.kind for e in slower)
+    assert busy(slower) == busy(events)
+
+
+def test_a_time_that_no_event_tells_is_asked_for():
+    ways = routes(1, 1)
+    with pytest.raises(ValueError, match="kind, to have a time in lasts"):
+        lockstep(gpipe(1, 1), ways, lasts={"forward": 1})
+
+
+# ---- stages that are not alike -----------------------------------------------
+
+
+def test_a_longer_last_stage_holds_up_all_others():
+    # An output layer as long as a stage's other layers, on the last of four.
+    forward, backward = [1, 1, 1, 2], [2, 2, 2, 4]
+    for build in gpipe, one_f_one_b:
+        events = build(4, 8, forward, backward)
+        assert makespan(events) == 3 * 3 + 8 * 6
+        assert busy(events) == [24, 24, 24, 48]
+    # It is never idle in between, so that lockstep adds nothing either.
+    assert makespan(lockstep(events, routes(4, 8))) == makespan(events)
+
+
+# ---- in flight, over time ----------------------------------------------------
+
+
+def test_microbatches_in_flight_are_counted_from_moment_to_moment():
+    first, last = in_flight_over_time(one_f_one_b(2, 3, 1, 2))
+    assert first == [(0, 1), (1, 2), (6, 2), (9, 1), (12, 0)]
+    assert last == [(1, 1), (4, 1), (7, 1), (10, 0)]
+
+
+@given(schedules())
+def test_in_flight_over_time_begins_and_ends_with_nothing(schedule):
+    events, *_ = schedule
+    for counts, most in zip(
+        in_flight_over_time(events), in_flight(events), strict=True
+    ):
+        assert counts[-1][1] == 0
+        assert min(n for _, n in counts[:-1]) >= 0
+        assert max(n for _, n in counts) == most
+
+
+@pytest.mark.parametrize("f", [bubble, idle, utilisation, busy, in_flight])
+def test_events_that_overlap_are_refused(f):
+    events = [(0, "forward", 0, 0, 2), (0, "backward", 0, 1, 3)]
+    with pytest.raises(ValueError, match="must not overlap on a stage: the ba"):
+        f(events)
+
+
+def test_a_stages_order_is_warm_up_steady_state_and_cool_down():
+    kinds = [kind[0] for kind, *_ in one_f_one_b_order(1, 4, 5)]
+    assert "".join(kinds) == "fffbfbfbbb"
+    with pytest.raises(ValueError, match="s must be a stage, 0 to 3, got 4"):
+        one_f_one_b_order(4, 4, 5)

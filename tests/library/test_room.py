@@ -145,3 +145,9 @@ def test_a_stay_that_cannot_be_is_refused(stay, said):
     played = timeline.play([Task("a", "chip", 1), Task("b", "chip", 1)])
     with pytest.raises(ValueError, match=said):
         room.held(played, [stay])
+
+
+def test_a_need_that_is_no_task_is_a_fault():
+    tasks = [Task("a", "chip", 1, ("zz",))]
+    played = [Done("a", "chip", 0, 1)]
+    assert room.faults(played, tasks) == ["a needs zz, which is no task"]

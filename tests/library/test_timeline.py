@@ -112,3 +112,18 @@ def test_what_was_not_played_is_refused(played):
     for question in (timeline.makespan, timeline.exposed):
         with pytest.raises(ValueError, match="played must be a list of Done"):
             question(played)
+
+
+def test_two_tasks_at_once_on_a_queue_are_refused():
+    played = [
+        timeline.Done("a", "chip", 0, 2),
+        timeline.Done("b", "chip", 1, 3),
+        timeline.Done("c", "network", 0, 3),
+    ]
+    with pytest.raises(ValueError, match="got b while a is under way on chip"):
+        timeline.exposed(played)
+    sums = [
+        timeline.Done("a", "chip", 0, 0.1 + 0.2),
+        timeline.Done("b", "chip", 0.3, 0.5),
+    ]
+    assert timeline.exposed(sums) == 0
