@@ -15,6 +15,9 @@ traffic  rings, lines and tori of up to three axes: `all_gather`,
          A message is a set of chunks, one bit a chunk, and a link counts the
          members of the set
 
+`uneven_exchange` follows an AllToAll whose parts differ, as those of a router
+that sends tokens to experts do.
+
 Two measures of what leaves a chip. `carried` is all that its links carry,
 chunks that it only passes on included. `sent` is what leaves its own array, the
 one it has before or the one it has after. Only an AllToAll passes on what is
@@ -41,29 +44,31 @@ each keeps its own time; an axis is left when the slowest part has done its own,
 and what the others wait then is the price of unequal axes.
 """
 
+from shardlab.ring.doors import (
+    backwards,
+    departures,
+    destinations,
+    lacking,
+    onward,
+    pieces_each_way,
+    shared,
+    started,
+    turned,
+)
 from shardlab.ring.hops import (
     Hop,
     all_gather_steps,
     all_reduce_steps,
     all_to_all_steps,
-    backwards,
     broadcast_steps,
     bytes_per_link,
     carry,
     chain_all_reduce_steps,
-    departures,
-    destinations,
-    lacking,
     letter,
-    onward,
     permute_steps,
-    pieces_each_way,
     reduce_scatter_steps,
     reduce_steps,
     seconds,
-    shared,
-    started,
-    turned,
 )
 from shardlab.ring.traffic import (
     Traffic,
@@ -72,6 +77,7 @@ from shardlab.ring.traffic import (
     all_to_all,
     reduce_scatter,
 )
+from shardlab.ring.uneven import uneven_exchange
 
 __all__ = [
     "Hop",
@@ -101,4 +107,5 @@ __all__ = [
     "shared",
     "started",
     "turned",
+    "uneven_exchange",
 ]

@@ -2,11 +2,12 @@
 
 import itertools
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from shardlab.arguments import one_of, whole
+from shardlab.arguments import takes, whole
 from shardlab.ring.network import chunk_bytes, one_axis, step_seconds
 
 
@@ -33,6 +34,20 @@ class Hop(NamedTuple):
     adds: bool = False
 
 
+# ---- at the door -------------------------------------------------------------
+
+
+def _in_shards(V, N, wrap, directions, ties):
+    chunk_bytes(V, N, one_axis(N, wrap, directions, ties).cuts)
+
+
+def _in_chunks(V, N, wrap, directions, ties):
+    chunk_bytes(V, N * N, one_axis(N, wrap, directions, ties).cuts)
+
+
+# ---- one step after the other ------------------------------------------------
+
+
 def onward(hops, N, wrap=True):
     """The next hops: every chunk moves one chip further the same way.
 
@@ -43,12 +58,10 @@ def onward(hops, N, wrap=True):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    one_axis(N, wrap, directions=2)
-    further = [(h, h.destination + h.way) for h in _known_hops(hops, N)]
     return [
-        hop._replace(source=hop.destination, destination=there % N)
-        for hop, there in further
-        if wrap or 0 <= there < N
+        Hop(here, (here + way) % N, chunk, size, start, axis, way, adds)
+        for _, here, chunk, size, start, axis, way, adds in hops
+        if wrap or 0 <= here + way < N
     ]
 
 
@@ -62,9 +75,9 @@ def shared(hops, ties="split"):
              brings a chunk twice
     source   chapter 3
     """
-    one_of("ties", ties, ["split", "one_way"])
-    ways = _ways_in(_known_hops(hops))
-    kept = []
+    if len({(h.destination, h.chunk) for h in hops}) == len(hops):
+        return hops  # no chunk comes from both sides
+    ways, kept = _ways_in(hops), []
     for hop in hops:
         tied = len(ways[hop.destination, hop.chunk]) == 2
         if tied and ties == "split":
@@ -94,6 +107,7 @@ def _half(hop):
     return hop._replace(bytes=half, start=0 if hop.way == 1 else half)
 
 
+@takes(_in_shards, V=whole, N=whole)
 def all_gather_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllGather on a ring or line: pass on what you have just received.
 
@@ -105,10 +119,8 @@ def all_gather_steps(V, N, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3
     """
-    ring = one_axis(N, wrap, directions, ties)
-    shard = chunk_bytes(V, N, ring.cuts)
-    held = [{chip} for chip in range(N)]
-    hops = [Hop(c, c, c, shard, way=w) for c in range(N) for w in ring.ways]
+    ways, held = (1, -1)[:directions], [{chip} for chip in range(N)]
+    hops = [Hop(c, c, c, V // N, way=w) for c in range(N) for w in ways]
     steps = []
     while hops := lacking(onward(hops, N, wrap), held):
         steps.append(sorted(shared(hops, ties)))
@@ -126,7 +138,6 @@ def lacking(hops, held):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    hops = _known_hops(hops, len(_per_chip(held, (set, dict))))
     return [hop for hop in hops if hop.chunk not in held[hop.destination]]
 
 
@@ -138,13 +149,8 @@ def turned(hop):
     raises   ValueError unless hop is a Hop
     source   chapter 3
     """
-    [hop] = _known_hops([hop], name="hop")
-    return hop._replace(
-        source=hop.destination,
-        destination=hop.source,
-        way=-hop.way,
-        adds=not hop.adds,
-    )
+    source, destination, chunk, size, start, axis, way, adds = hop
+    return Hop(destination, source, chunk, size, start, axis, -way, not adds)
 
 
 def backwards(steps):
@@ -155,10 +161,10 @@ def backwards(steps):
     raises   ValueError unless steps is such a list
     source   chapter 3
     """
-    steps = _known_steps(steps)
     return [sorted(map(turned, step)) for step in reversed(steps)]
 
 
+@takes(_in_shards, V=whole, N=whole)
 def reduce_scatter_steps(V, N, wrap=True, directions=2, ties="split"):
     """ReduceScatter: the AllGather run backwards, adding where it copied.
 
@@ -170,9 +176,11 @@ def reduce_scatter_steps(V, N, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3
     """
-    return backwards(all_gather_steps(V, N, wrap, directions, ties))
+    gather = all_gather_steps(V, N, wrap, directions, ties)
+    return backwards(gather)
 
 
+@takes(_in_shards, V=whole, N=whole)
 def all_reduce_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllReduce: a ReduceScatter, then an AllGather of the sums.
 
@@ -200,8 +208,6 @@ def destinations(chip, way, N, wrap=True, directions=2):
     raises      ValueError that names the argument and what was expected
     source      chapter 3
     """
-    one_of("way", way, one_axis(N, wrap, directions).ways)
-    _chip("chip", chip, N)
     if wrap:
         farthest = N // 2 if directions == 2 else N - 1
     else:
@@ -219,9 +225,8 @@ def departures(N, size, wrap=True, directions=2, ties="split"):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    ring = one_axis(N, wrap, directions, ties)
-    chunk_bytes(size, 1, ring.cuts, "size")
-    waiting = {(c, w): [] for c in range(N) for w in ring.ways}
+    ways = (1, -1)[:directions]
+    waiting = {(c, w): [] for c in range(N) for w in ways}
     standing = [
         Hop(chip, chip, (chip, there), size, way=way)
         for chip, way in waiting
@@ -232,6 +237,7 @@ def departures(N, size, wrap=True, directions=2, ties="split"):
     return list(waiting.values())
 
 
+@takes(_in_chunks, V=whole, N=whole)
 def all_to_all_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllToAll: start your farthest chunk, and the next farthest a step later.
 
@@ -246,9 +252,7 @@ def all_to_all_steps(V, N, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, problem 10
     """
-    ring = one_axis(N, wrap, directions, ties)
-    chunk = chunk_bytes(V, N * N, ring.cuts)
-    waiting = departures(N, chunk, wrap, directions, ties)
+    waiting = departures(N, V // N**2, wrap, directions, ties)
     hops, steps = [], []
     while hops := onward(hops + started(waiting), N, wrap):
         steps.append(sorted(hops))
@@ -264,11 +268,10 @@ def started(waiting):
     raises   ValueError unless waiting is such a list
     source   chapter 3
     """
-    _per_chip(waiting, (list,), "waiting")
-    last = [queue.pop() for queue in waiting if queue]
-    return _known_hops(last, name="waiting")
+    return [queue.pop() for queue in waiting if queue]
 
 
+@takes(_in_shards, V=whole, N=whole, shift=partial(whole, least=0))
 def permute_steps(V, N, shift=1, wrap=True, directions=2, ties="split"):
     """Permute: each chip sends its shard `shift` chips on, the shortest way.
 
@@ -279,10 +282,7 @@ def permute_steps(V, N, shift=1, wrap=True, directions=2, ties="split"):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    ring = one_axis(N, wrap, directions, ties)
-    shard = chunk_bytes(V, N, ring.cuts)
-    shift = whole("shift", shift, least=0)
-    hops = itertools.chain(*departures(N, shard, wrap, directions, ties))
+    hops = itertools.chain(*departures(N, V // N, wrap, directions, ties))
     hops = [h for h in hops if h.chunk[1] == (h.source + shift) % N]
     steps = []
     while hops := onward(hops, N, wrap):
@@ -291,6 +291,15 @@ def permute_steps(V, N, shift=1, wrap=True, directions=2, ties="split"):
     return steps
 
 
+def _in_pieces(V, N, pieces, root, wrap, directions):
+    ways = one_axis(N, wrap, directions).ways
+    _chip("root", root, N)
+    if pieces > V:
+        raise ValueError(f"pieces must be at most V = {V} bytes, got {pieces}")
+    chunk_bytes(V, pieces * (len(ways) if wrap else 1), 1)
+
+
+@takes(_in_pieces, V=whole, pieces=whole, N=whole)
 def broadcast_steps(V, N, pieces=1, root=0, wrap=True, directions=2):
     """Broadcast: the root sends a piece a step each way, all pass it on.
 
@@ -322,12 +331,8 @@ def pieces_each_way(V, N, pieces, root=0, wrap=True, directions=2):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    ways = one_axis(N, wrap, directions).ways
-    _chip("root", root, N)
-    different = len(ways) if wrap else 1
-    if whole("pieces", pieces) > whole("V", V):
-        raise ValueError(f"pieces must be at most V = {V} bytes, got {pieces}")
-    size = chunk_bytes(V, pieces * different, 1)
+    ways = (1, -1)[:directions]
+    size = V // (pieces * (len(ways) if wrap else 1))
     first = [k * pieces if wrap else 0 for k in range(len(ways))]
     return [
         [Hop(root, root, f + k, size, way=way) for k in reversed(range(pieces))]
@@ -335,6 +340,7 @@ def pieces_each_way(V, N, pieces, root=0, wrap=True, directions=2):
     ]
 
 
+@takes(_in_pieces, V=whole, pieces=whole, N=whole)
 def reduce_steps(V, N, pieces=1, root=0, wrap=True, directions=2):
     """Reduce: the broadcast run backwards, adding where it copied.
 
@@ -351,6 +357,7 @@ def reduce_steps(V, N, pieces=1, root=0, wrap=True, directions=2):
     return backwards(broadcast_steps(V, N, pieces, root, wrap, directions))
 
 
+@takes(V=whole, N=whole, pieces=whole)
 def chain_all_reduce_steps(V, N, pieces=1):
     """AllReduce on a line: sums run to its end, and back while more arrive.
 
@@ -361,14 +368,13 @@ def chain_all_reduce_steps(V, N, pieces=1):
     raises   ValueError that names the argument and what was expected
     source   chapter 3
     """
-    last = whole("N", N) - 1
-    back = broadcast_steps(V, N, pieces, root=last, wrap=False)
+    back = broadcast_steps(V, N, pieces, root=N - 1, wrap=False)
     there = backwards(back)  # its last piece arrives first, so it returns first
     back = [
         [hop._replace(chunk=pieces - 1 - hop.chunk) for hop in step]
         for step in back
     ]
-    both = itertools.zip_longest(there, [[]] * last + back, fillvalue=[])
+    both = itertools.zip_longest(there, [[]] * (N - 1) + back, fillvalue=[])
     return [sorted(up + down) for up, down in both]
 
 
