@@ -2,15 +2,19 @@
 
 Bytes, seconds, FLOP/s and bytes/s; a multiply-add is two FLOPs. `link_bw` is
 one link in one direction, W = 2 link_bw what a chip sends along an axis that
-is a closed ring. Seven parts:
+is a closed ring. Ten parts:
 
 collectives  seconds and exact bytes on rings, lines and tori
+switches     the same through a switch, whose tree or which itself may add
 network      the way that a mesh axis takes on a chip's network, and beyond
 matmuls      one matmul, on one chip and on several
 volumes      bytes that a layer moves under each strategy
 transformer  the same of a whole Transformer, its ends included
+mesh         the same on a mesh of four axes at once
+experts      tokens on their way to the nodes of their experts
 strategies   seconds of a layer, a step, a run under each strategy
 thresholds   where a strategy is compute-bound, and the best split
+reliability  checkpoints, restarts, and waiting for the slowest
 
 Measures of traffic, never mixed: `volume`, what the field's texts charge (an
 AllGather the whole array); `sent`, the bytes that really leave a chip's own
@@ -24,7 +28,6 @@ from shardlab.cost.collectives import (
     KINDS,
     VOLUMES,
     axes_in_use,
-    axis_size,
     break_even_bytes,
     carried,
     exchange_phases,
@@ -46,9 +49,9 @@ from shardlab.cost.collectives import (
     t_reduce,
     t_reduce_scatter,
     t_send,
-    t_switch_all_to_all,
     volume,
 )
+from shardlab.cost.experts import Dispatch, nodes_visited, t_dispatch
 from shardlab.cost.matmuls import (
     Times,
     compute_bound_batch,
@@ -59,7 +62,15 @@ from shardlab.cost.matmuls import (
     t_matmul_gather,
     t_matmul_reduce,
 )
+from shardlab.cost.mesh import Traffic, mesh_volume
 from shardlab.cost.network import t_comm, t_exchange
+from shardlab.cost.reliability import (
+    daly_interval,
+    goodput,
+    hit_share,
+    slowest,
+    young_interval,
+)
 from shardlab.cost.strategies import (
     attention_flops,
     bubble,
@@ -80,11 +91,14 @@ from shardlab.cost.strategies import (
     training_flops,
     zero_bubble,
 )
+from shardlab.cost.switches import SWITCHED, port_share, rounds, t_switch
 from shardlab.cost.thresholds import (
     best_split,
+    data_tokens_per_chip,
     expert_limit,
     max_chips,
     mixed_pays_from,
+    mixed_tokens,
     mixed_tokens_per_chip,
     pod_tokens,
     ring_attention_tokens,
@@ -103,7 +117,6 @@ from shardlab.cost.volumes import (
     CONTEXTS,
     STRATEGIES,
     Step,
-    activation_bytes,
     context_volume,
     dp_volume,
     expert_volume,
@@ -115,6 +128,7 @@ from shardlab.cost.volumes import (
     pipeline_volume,
     replicated_volume,
     sequence_volume,
+    token_bytes,
     tp_elements,
     tp_volume,
     weight_bytes,
@@ -125,21 +139,23 @@ __all__ = [
     "CONTEXTS",
     "KINDS",
     "STRATEGIES",
+    "SWITCHED",
     "TRANSFORMERS",
-    "Elements",
     "VOLUMES",
+    "Dispatch",
+    "Elements",
     "Step",
     "Times",
-    "activation_bytes",
     "attention_flops",
     "axes_in_use",
-    "axis_size",
     "best_split",
     "break_even_bytes",
     "bubble",
     "carried",
     "compute_bound_batch",
     "context_volume",
+    "daly_interval",
+    "data_tokens_per_chip",
     "dp_volume",
     "dualpipe_bubble",
     "exchange_phases",
@@ -150,6 +166,8 @@ __all__ = [
     "fsdp_volume",
     "gather_phases",
     "gather_share",
+    "goodput",
+    "hit_share",
     "hops",
     "idle_share",
     "layer_flops",
@@ -159,16 +177,21 @@ __all__ = [
     "max_chips",
     "mfu",
     "mixed_pays_from",
+    "mixed_tokens",
     "mixed_tokens_per_chip",
     "naive_bubble",
+    "nodes_visited",
     "permute_way",
     "pipeline_volume",
     "pod_tokens",
+    "port_share",
     "replicated_volume",
     "ring_attention_tokens",
+    "rounds",
     "seconds",
     "sent",
     "sequence_volume",
+    "slowest",
     "splits",
     "step_bytes",
     "step_seconds",
@@ -181,6 +204,7 @@ __all__ = [
     "t_comm",
     "t_context",
     "t_cross_pod",
+    "t_dispatch",
     "t_exchange",
     "t_expert",
     "t_gather_matmul",
@@ -197,8 +221,9 @@ __all__ = [
     "t_reduce",
     "t_reduce_scatter",
     "t_send",
-    "t_switch_all_to_all",
+    "t_switch",
     "t_train",
+    "token_bytes",
     "tokens_per_chip",
     "tp_elements",
     "tp_limit",
@@ -209,6 +234,9 @@ __all__ = [
     "volume",
     "weight_bytes",
     "x_opt",
+    "young_interval",
     "zero_bubble",
     "zero_volume",
+    "Traffic",
+    "mesh_volume",
 ]

@@ -4,10 +4,44 @@ from fractions import Fraction
 from math import prod
 from numbers import Integral
 
-from shardlab.arguments import one_of
-from shardlab.cost.sizes import amount, how_many, sizes
+from shardlab.arguments import (
+    amount,
+    flag,
+    how_many,
+    one_of,
+    size,
+    takes,
+    whole_from,
+)
 
-_EITHER = (True, False)
+__all__ = [
+    "KINDS",
+    "VOLUMES",
+    "axes_in_use",
+    "break_even_bytes",
+    "carried",
+    "exchange_phases",
+    "exchange_share",
+    "gather_phases",
+    "gather_share",
+    "hops",
+    "permute_way",
+    "sent",
+    "step_bytes",
+    "t_all_gather",
+    "t_all_reduce",
+    "t_all_to_all",
+    "t_broadcast",
+    "t_chain_all_reduce",
+    "t_collective",
+    "t_limit",
+    "t_permute",
+    "t_reduce",
+    "t_reduce_scatter",
+    "t_send",
+    "volume",
+]
+
 LONGEST = 10**6  # axis whose steps are listed one by one
 KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all")
 
@@ -29,25 +63,19 @@ _LIMITS = tuple(kind for kind in VOLUMES if kind != "permute")
 # ---- one axis: hops and shares -----------------------------------------------
 
 
-def axis_size(X, wrap=True, directions=2, ties="split"):
-    """X, if a collective can run on such an axis in this way.
-
-    X, wrap, directions, ties  as in `gather_share`
-    returns     X as an int
-    raises      ValueError that names the argument and what was expected
-    source      scaling-book part 3
-    """
-    X = how_many("X", X)
-    one_of("wrap", wrap, _EITHER)
-    one_of("ties", ties, ("split", "one_way"))
-    if one_of("directions", directions, (1, 2)) == 1 and not wrap and X > 1:
+def _reachable(X, wrap, directions):
+    """ValueError if chips of an axis cannot all be reached in this way."""
+    if directions == 1 and not wrap and X > 1:
         raise ValueError(
             "directions must be 2 on a line (wrap=False), whose chips cannot "
             f"all be reached one way; got {directions!r}"
         )
-    return X
 
 
+_DIRECTIONS, _TIES, _SHIFT = (1, 2), ("split", "one_way"), whole_from(0)
+
+
+@takes(_reachable, X=how_many, wrap=flag, directions=_DIRECTIONS)
 def hops(X, wrap=True, directions=2):
     """Hops to the farthest chip of an axis.
 
@@ -58,10 +86,10 @@ def hops(X, wrap=True, directions=2):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, AllGather
     """
-    X = axis_size(X, wrap, directions)
     return X // 2 if wrap and directions == 2 else X - 1
 
 
+@takes(_reachable, X=how_many, wrap=flag, directions=_DIRECTIONS, ties=_TIES)
 def gather_share(X, wrap=True, directions=2, ties="split"):
     """Part of the whole array that an AllGather sends over its busiest link.
 
@@ -74,12 +102,12 @@ def gather_share(X, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, AllGather and problem 10
     """
-    X = axis_size(X, wrap, directions, ties)
     if directions == 1 or not wrap:
         return Fraction(X - 1, X)
     return Fraction(X - 1, 2 * X) if ties == "split" else Fraction(X // 2, X)
 
 
+@takes(_reachable, X=how_many, wrap=flag, directions=_DIRECTIONS, ties=_TIES)
 def exchange_share(X, wrap=True, directions=2, ties="split"):
     """Part of the whole array that an AllToAll sends over its busiest link.
 
@@ -88,20 +116,20 @@ def exchange_share(X, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, AllToAll and problem 10
     """
-    X = axis_size(X, wrap, directions, ties)
-    half = X // 2
     if not wrap:
         return Fraction(X**2 // 4, X**2)
     if directions == 1:
         return Fraction(X - 1, 2 * X)
-    if ties == "one_way":
-        return Fraction(half * (half + 1), 2 * X**2)
-    return Fraction(X**2 // 4, 2 * X**2)
+    if ties == "split":
+        return Fraction(X**2 // 4, 2 * X**2)
+    half = X // 2
+    return Fraction(half * (half + 1), 2 * X**2)
 
 
 # ---- seconds, one axis after the other ---------------------------------------
 
 
+@takes(V=amount, link_bw=size, distance=whole_from(0), hop_latency=amount)
 def t_send(V, link_bw, distance=1, hop_latency=0.0):
     """Seconds to send a message along links, its bytes streaming through.
 
@@ -113,10 +141,7 @@ def t_send(V, link_bw, distance=1, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 2, problem 5
     """
-    links = how_many("distance", distance, least=0)
-    first_byte = links * amount("hop_latency", hop_latency)
-    [link_bw] = sizes(link_bw=link_bw)
-    return first_byte + float(amount("V", V)) / float(link_bw)
+    return distance * hop_latency + float(V) / float(link_bw)
 
 
 def t_all_gather(
@@ -231,6 +256,15 @@ def exchange_phases(V, X, wrap=True):
     ]
 
 
+def _pieces_of_bytes(V, pieces):
+    """ValueError if there are more pieces than bytes."""
+    if pieces > max(V, 1):
+        raise ValueError(
+            f"pieces must be at most V = {V} bytes, got {pieces!r}"
+        )
+
+
+@takes(_pieces_of_bytes, V=amount, pieces=how_many)
 def t_broadcast(
     V, X, link_bw, pieces=1, root=0, wrap=True, directions=2, hop_latency=0.0
 ):
@@ -250,13 +284,13 @@ def t_broadcast(
     """
     V, how = _exact("V", V), (directions, hop_latency)
     axes = zip(_sizes(X), _each("root", root, X), _rings(wrap, X), strict=True)
-    clock = (V, link_bw, how_many("pieces", pieces))
+    clock = (V, link_bw, pieces)
     return sum(_t_broadcast(*clock, *axis, *how) for axis in axes)
 
 
 def _t_broadcast(V, link_bw, pieces, X, root, ring, directions, hop_latency):
     """Seconds of a broadcast along one axis."""
-    X = axis_size(X, ring, directions)
+    hops(X, ring, directions)  # refuses what is no way to all chips
     root = _chip(root, X)
     far = X - 1 if ring else max(root, X - 1 - root)
     piece = V / (pieces * (directions if ring else 1))
@@ -280,7 +314,17 @@ def t_reduce(
     return t_broadcast(V, X, link_bw, pieces, root, *how)
 
 
-def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, wrap=True, **ways):
+def t_permute(
+    V,
+    X,
+    link_bw,
+    shift=1,
+    hop_latency=0.0,
+    wrap=True,
+    *,
+    directions=2,
+    ties="split",
+):
     """Seconds to hand every shard `shift` chips on, the shortest way.
 
     V            bytes of the whole array; each chip sends V / X
@@ -290,7 +334,7 @@ def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, wrap=True, **ways):
                  for each axis, or one that is of all
     hop_latency  seconds that each hop takes besides
     wrap         True for a ring, False for a line; or one of them an axis
-    ways         directions and ties, as in `gather_share`
+    directions, ties  as in `gather_share`
     returns      seconds; on a line the last chips send theirs all the way back
     raises       ValueError that names the argument and what was expected
     source       chapter 3
@@ -298,11 +342,19 @@ def t_permute(V, X, link_bw, shift=1, hop_latency=0.0, wrap=True, **ways):
     seconds, shifts = 0.0, _each("shift", shift, X)
     phases = exchange_phases(V, X, wrap)
     for (V_axis, n, ring), ahead in zip(phases, shifts, strict=True):
-        far, share = permute_way(n, ahead, ring, **ways)
+        far, share = permute_way(n, ahead, ring, directions, ties)
         seconds += far * t_send(V_axis * share, link_bw, 1, hop_latency)
     return seconds
 
 
+@takes(
+    _reachable,
+    X=how_many,
+    wrap=flag,
+    directions=_DIRECTIONS,
+    ties=_TIES,
+    shift=whole_from(0),
+)
 def permute_way(X, shift=1, wrap=True, directions=2, ties="split"):
     """Hops that a permute takes, and the part of the array in each of them.
 
@@ -313,14 +365,14 @@ def permute_way(X, shift=1, wrap=True, directions=2, ties="split"):
     raises      ValueError that names the argument and what was expected
     source      chapter 3
     """
-    X = axis_size(X, wrap, directions, ties)
-    ahead = how_many("shift", shift, least=0) % X
+    ahead = shift % X
     back = (X - ahead) % X
     tie = ahead == back > 0 and wrap and directions == 2 and ties == "split"
     far = ahead if directions == 1 else (min if wrap else max)(ahead, back)
     return far, Fraction(1, 2 * X if tie else X)
 
 
+@takes(_pieces_of_bytes, V=amount, X=how_many, pieces=how_many)
 def t_chain_all_reduce(V, X, link_bw, pieces=1, hop_latency=0.0):
     """Seconds of an AllReduce on a line: sums run to its end, and back.
 
@@ -333,29 +385,14 @@ def t_chain_all_reduce(V, X, link_bw, pieces=1, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       chapter 3
     """
-    X, pieces = how_many("X", X), how_many("pieces", pieces)
     step = t_send(_exact("V", V) / pieces, link_bw, 1, hop_latency)
     return (pieces + 2 * X - 3) * step if X > 1 else 0.0
-
-
-def t_switch_all_to_all(V, X, link_bw, hop_latency=0.0):
-    """Seconds of an AllToAll through a switch: no part is passed on.
-
-    V            bytes of the whole array
-    X            chips on the switch
-    link_bw      bytes/s that one chip sends
-    hop_latency  seconds that a part takes besides; they travel side by side
-    returns      seconds; gathers through a switch are rings, directions=1
-    raises       ValueError that names the argument and what was expected
-    source       scaling-book part 12, collectives within a node
-    """
-    leaves = _exact("V", V) * Fraction(how_many("X", X) - 1, X**2)
-    return t_send(leaves, link_bw, 1 if X > 1 else 0, hop_latency)
 
 
 # ---- the limits that texts quote ---------------------------------------------
 
 
+@takes(kind=VOLUMES, V=amount)
 def volume(kind, V):
     """Bytes that the field's texts charge for a collective.
 
@@ -366,10 +403,10 @@ def volume(kind, V):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, summary
     """
-    one_of("kind", kind, VOLUMES)
     return _plain(_exact("V", V) * VOLUMES[kind])
 
 
+@takes(kind=_LIMITS)
 def axes_in_use(kind, X):
     """Axes whose bandwidth a collective can use at the same time, at best.
 
@@ -381,11 +418,12 @@ def axes_in_use(kind, X):
     source   scaling-book part 3, summary and AllToAll on a torus
     """
     used = [n for n in _sizes(X) if n > 1]
-    if one_of("kind", kind, _LIMITS) == "all_to_all" and used:
+    if kind == "all_to_all" and used:
         return _plain(Fraction(prod(used), max(used)))
     return len(used)
 
 
+@takes(kind=_LIMITS, V=amount, link_bw=size, wrap=flag, hop_latency=amount)
 def t_limit(kind, V, X, link_bw, wrap=True, hop_latency=0.0):
     """Seconds that texts quote: all links busy, and many chips.
 
@@ -399,13 +437,14 @@ def t_limit(kind, V, X, link_bw, wrap=True, hop_latency=0.0):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3, summary
     """
-    W = sizes(link_bw=link_bw)[0] * (1 + one_of("wrap", wrap, _EITHER))
+    W = 2 * link_bw if wrap else link_bw
     axes, rounds = axes_in_use(kind, X), 2 if kind == "all_reduce" else 1
     far = rounds * sum(hops(n, wrap) for n in _sizes(X))
-    t_hops = far * amount("hop_latency", hop_latency)
-    return max(float(volume(kind, V) / axes) / W if axes else 0.0, t_hops)
+    t_bytes = float(volume(kind, V) / axes) / W if axes else 0.0
+    return max(t_bytes, far * hop_latency)
 
 
+@takes(link_bw=size, hop_latency=amount)
 def break_even_bytes(link_bw, hop_latency):
     """Bytes of a message that a link sends in the time of one hop.
 
@@ -415,13 +454,13 @@ def break_even_bytes(link_bw, hop_latency):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3, AllGather latency
     """
-    [link_bw] = sizes(link_bw=link_bw)
-    return link_bw * amount("hop_latency", hop_latency)
+    return link_bw * hop_latency
 
 
 # ---- exact bytes: what leaves a chip, and each step's busiest link -----------
 
 
+@takes(kind=(*KINDS, "permute"))
 def sent(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     """Bytes that leave a chip's own array, whatever is passed on for others.
 
@@ -434,7 +473,6 @@ def sent(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, AllToAll
     """
-    one_of("kind", kind, (*KINDS, "permute"))
     if kind not in ("all_to_all", "permute"):
         return carried(kind, V, X, wrap, directions, algorithm)
     # Refuses what is no network.
@@ -444,6 +482,7 @@ def sent(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     return _plain(_exact("V", V) * part)
 
 
+@takes(kind=KINDS)
 def carried(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     """Bytes that leave a chip over all its links, passing on included.
 
@@ -458,7 +497,7 @@ def carried(kind, V, X, wrap=True, directions=2, algorithm="phases"):
     raises      ValueError that names the argument and what was expected
     source      scaling-book part 3, problem 10
     """
-    if one_of("kind", kind, KINDS) == "all_reduce":
+    if kind == "all_reduce":
         halves = ("reduce_scatter", "all_gather")
         how = V, X, wrap, directions, algorithm
         return _plain(sum(Fraction(carried(half, *how)) for half in halves))
@@ -474,7 +513,7 @@ def carried(kind, V, X, wrap=True, directions=2, algorithm="phases"):
 
 def _leaves(kind, X, wrap, directions):
     """Part of the array on one axis that leaves the busiest chip."""
-    axis_size(X, wrap, directions)
+    hops(X, wrap, directions)  # refuses what is no way to all chips
     if kind == "all_to_all" and not wrap:
         return Fraction(2 * ((X - 1) ** 2 // 4) + X - 1, X**2)
     if kind == "all_to_all":
@@ -484,29 +523,45 @@ def _leaves(kind, X, wrap, directions):
     return Fraction(X + 1 if inner else X - 1, X)
 
 
-def step_bytes(kind, V, X, algorithm="phases", **way):
+@takes(kind=KINDS)
+def step_bytes(
+    kind, V, X, algorithm="phases", *, wrap=True, directions=2, ties="split"
+):
     """Bytes on the busiest link, step by step, in every phase of a collective.
 
     kind       "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
     V, X       bytes of the whole array; chips on the axis, or on up to three
     algorithm  "phases": one axis after the other, in the order of X;
                "balanced": as many parts as axes, part k starts with axis k
-    way        wrap, directions and ties, as in `t_all_gather`
+    wrap, directions, ties  as in `t_all_gather`
     returns    for each phase a list of its parts, which run side by side: for
                each a list of exact bytes, one number a step
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 3; chapter 3
     """
-    one_of("kind", kind, KINDS)
+    way = (V, X, algorithm, wrap, directions, ties)
     if kind == "all_to_all":
-        return _in_phases(exchange_phases, _exchanged, V, X, algorithm, **way)
-    gather = _in_phases(gather_phases, _gathered, V, X, algorithm, **way)
+        return _in_phases(exchange_phases, _exchanged, *way)
+    gather = _in_phases(gather_phases, _gathered, *way)
     scatter = [[part[::-1] for part in phase] for phase in gather[::-1]]
     halves = {"all_gather": gather, "reduce_scatter": scatter}
     return halves.get(kind, scatter + gather)
 
 
-def t_collective(kind, V, X, link_bw, hop_latency=0.0, overlap=False, **way):
+@takes(kind=KINDS, link_bw=size, hop_latency=amount, overlap=flag)
+def t_collective(
+    kind,
+    V,
+    X,
+    link_bw,
+    hop_latency=0.0,
+    overlap=False,
+    *,
+    algorithm="phases",
+    wrap=True,
+    directions=2,
+    ties="split",
+):
     """Seconds of a collective by either algorithm, with latency either way.
 
     kind         "all_gather", "reduce_scatter", "all_reduce" or "all_to_all"
@@ -515,27 +570,30 @@ def t_collective(kind, V, X, link_bw, hop_latency=0.0, overlap=False, **way):
     hop_latency  seconds that a hop takes however small the message
     overlap      False: latency is added to each step; True: it runs beside
                  the transfer, and the longer of the two counts
-    way          algorithm, wrap, directions and ties, as in `step_bytes`
+    algorithm, wrap, directions, ties  as in `step_bytes`
     returns      seconds; a phase lasts as long as the slowest of its parts
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 3; chapter 3
     """
     clock = link_bw, hop_latency, overlap
-    _lasts([0], *clock)  # a wrong clock is refused though nothing moves
-    phases = step_bytes(kind, V, X, **way)
+    phases = step_bytes(
+        *(kind, V, X, algorithm),
+        wrap=wrap,
+        directions=directions,
+        ties=ties,
+    )
     return sum(max(_lasts(part, *clock) for part in phase) for phase in phases)
 
 
 def _lasts(part, link_bw, hop_latency, overlap):
     """Seconds of the steps of one part, one after the other."""
     transfers = [t_send(step, link_bw) for step in part]
-    hop_latency = amount("hop_latency", hop_latency)
-    if one_of("overlap", overlap, _EITHER):
+    if overlap:
         return sum(max(transfer, hop_latency) for transfer in transfers)
     return sum(transfers) + len(part) * hop_latency
 
 
-def _in_phases(phases, chunks, V, X, algorithm, wrap=True, **ways):
+def _in_phases(phases, chunks, V, X, algorithm, wrap, directions, ties):
     """For each phase, for each part of the array, the bytes of its steps."""
     if max(_sizes(X)) > LONGEST:
         raise ValueError(
@@ -544,7 +602,7 @@ def _in_phases(phases, chunks, V, X, algorithm, wrap=True, **ways):
         )
     parts = [
         [
-            [_plain(V_axis * c) for c in chunks(n, ring, **ways)]
+            [_plain(V_axis * c) for c in chunks(n, ring, directions, ties)]
             for V_axis, n, ring in phases(*part)
         ]
         for part in _parts(V, X, wrap, algorithm)
@@ -563,7 +621,7 @@ def _parts(V, X, wrap, algorithm):
     ]
 
 
-def _gathered(X, wrap, directions=2, ties="split"):
+def _gathered(X, wrap, directions, ties):
     """Parts of the array on the busiest link: a shard, or half a tie."""
     steps = hops(X, wrap, directions)
     tie = _ties(X, wrap, directions, ties)
@@ -571,7 +629,7 @@ def _gathered(X, wrap, directions=2, ties="split"):
     return whole_ones + [Fraction(1, 2 * X)] * tie
 
 
-def _exchanged(X, wrap, directions=2, ties="split"):
+def _exchanged(X, wrap, directions, ties):
     """Parts of the array on the busiest link: the farthest start first."""
     steps = hops(X, wrap, directions)
     tie = Fraction(_ties(X, wrap, directions, ties), 2)
@@ -583,7 +641,7 @@ def _exchanged(X, wrap, directions=2, ties="split"):
 
 def _ties(X, wrap, directions, ties):
     """1 if the last step on an axis carries a tie that is split, else 0."""
-    axis_size(X, wrap, directions, ties)
+    one_of("ties", ties, _TIES)
     return int(wrap and directions == 2 and ties == "split" and X % 2 == 0)
 
 
@@ -636,4 +694,4 @@ def _each(name, value, X):
 def _rings(wrap, X):
     """For each axis whether it is a ring."""
     rings = _each("wrap", wrap, X)
-    return tuple(one_of("wrap", ring, _EITHER) for ring in rings)
+    return tuple(flag("wrap", ring) for ring in rings)

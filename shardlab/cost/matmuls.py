@@ -3,10 +3,21 @@
 from math import inf
 from typing import NamedTuple
 
-from shardlab.arguments import one_of, real
+from shardlab.arguments import amount, flag, how_many, real, size, takes
 from shardlab.cost.network import moved_in, way
-from shardlab.cost.sizes import amount, how_many, plain, sizes
-from shardlab.hw import flops_at
+from shardlab.hw import Chip, flops_at
+
+__all__ = [
+    "Times",
+    "compute_bound_batch",
+    "matmul_flops",
+    "seconds",
+    "some_times",
+    "t_gather_matmul",
+    "t_matmul",
+    "t_matmul_gather",
+    "t_matmul_reduce",
+]
 
 
 class Times(NamedTuple):
@@ -25,21 +36,6 @@ class Times(NamedTuple):
         return self.math / self.comm if self.comm else inf
 
 
-def seconds(times, overlap=True):
-    """Seconds that the work takes in all.
-
-    times    Times
-    overlap  True: communication runs beside arithmetic, and the longer of the
-             two counts; False: one after the other
-    returns  seconds
-    raises   ValueError that names the argument and what was expected
-    source   scaling-book part 1, rooflines
-    """
-    math, comm = some_times("times", times)
-    beside = one_of("overlap", overlap, (True, False))
-    return max(math, comm) if beside else math + comm
-
-
 def some_times(name, value):
     """The argument `name` as Times, if it is a pair of seconds.
 
@@ -56,6 +52,21 @@ def some_times(name, value):
     return Times(*(real(name, seconds) for seconds in value))
 
 
+@takes(times=some_times, overlap=flag)
+def seconds(times, overlap=True):
+    """Seconds that the work takes in all.
+
+    times    Times
+    overlap  True: communication runs beside arithmetic, and the longer of the
+             two counts; False: one after the other
+    returns  seconds
+    raises   ValueError that names the argument and what was expected
+    source   scaling-book part 1, rooflines
+    """
+    return max(times) if overlap else sum(times)
+
+
+@takes(B=amount, D=amount, F=amount)
 def matmul_flops(B, D, F):
     """FLOPs of In[B, D] @ W_in[D, F]; a multiply-add is two.
 
@@ -64,11 +75,10 @@ def matmul_flops(B, D, F):
     raises   ValueError unless all are finite numbers of at least 0
     source   scaling-book part 1, "matrix multiplication"
     """
-    for name, size in (("B", B), ("D", D), ("F", F)):
-        amount(name, size)
-    return 2 * plain(B) * plain(D) * plain(F)
+    return 2 * B * D * F
 
 
+@takes(B=amount, D=amount, F=amount, chip=Chip, itemsize=size)
 def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
     """Roofline time of In[B, D] @ W_in[D, F] on one chip.
 
@@ -80,14 +90,14 @@ def t_matmul(B, D, F, chip, itemsize=2, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 1, "matrix multiplication"
     """
-    t_math = matmul_flops(B, D, F) / flops_at(chip, precision)
-    [itemsize], (B, D, F) = sizes(itemsize=itemsize), map(plain, (B, D, F))
+    t_math = 2 * B * D * F / flops_at(chip, precision)
     t_hbm = itemsize * (B * D + D * F + B * F) / chip.hbm_bw
     return max(t_math, t_hbm)
 
 
+@takes(D=size, F=size, chip=Chip, itemsize=size)
 def compute_bound_batch(D, F, chip, itemsize=2, precision="bf16"):
-    """The batch at which In[B, D] @ W_in[D, F] stops to be bound by HBM.
+    """The batch at which In[B, D] @ W_in[D, F] stops being bound by HBM.
 
     D, F       sizes, in elements
     chip       Chip
@@ -98,74 +108,111 @@ def compute_bound_batch(D, F, chip, itemsize=2, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 1, "matrix multiplication"
     """
-    D, F, itemsize = sizes(D=D, F=F, itemsize=itemsize)
     knee = flops_at(chip, precision) / chip.hbm_bw * itemsize / 2
     room = D * F / knee - D - F
     return D * F / room if room > 0 else inf
 
 
-def t_gather_matmul(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
+@takes(B=amount, D=amount, F=amount, X=how_many, itemsize=size)
+def t_gather_matmul(
+    B,
+    D,
+    F,
+    X,
+    chip,
+    n_axes=1,
+    itemsize=2,
+    *,
+    precision="bf16",
+    wrap=True,
+    inside=None,
+):
     """In[B, D] @ W_in[D_X, F]: gather the weights, then multiply on each chip.
 
-    B, D, F   sizes, in elements
-    X         chips that hold the weights
-    chip      Chip
-    n_axes    axes of the network that carry the gather
-    itemsize  bytes per element; 2 is bf16
-    how       wrap and inside, as in `t_comm`; precision of the arithmetic
-    returns   Times; the AllGather at its limit V / (W n_axes)
-    raises    ValueError that names the argument and what was expected
-    source    scaling-book part 3, problem 4, first strategy
+    B, D, F    sizes, in elements
+    X          chips that hold the weights
+    chip       Chip
+    n_axes     axes of the network that carry the gather
+    itemsize   bytes per element; 2 is bf16
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    wrap, inside  as in `t_comm`
+    returns    Times; the AllGather at its limit V / (W n_axes)
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 3, problem 4, first strategy
     """
     flops = matmul_flops(B, D, F)
-    V = _bytes(D, F, itemsize)
-    return _times(flops, V, X, chip, n_axes, **how)
-
-
-def t_matmul_reduce(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
-    """In[B, D_X] @ W_in[D_X, F]: multiply what is there, AllReduce the sums.
-
-    B, D, F   sizes, in elements
-    X         chips over which D is cut
-    chip      Chip
-    n_axes    axes of the network that carry the AllReduce
-    itemsize  bytes per element; 2 is bf16
-    how       wrap and inside, as in `t_comm`; precision of the arithmetic
-    returns   Times; the AllReduce at its limit 2 V / (W n_axes)
-    raises    ValueError that names the argument and what was expected
-    source    scaling-book part 3, problem 4, second strategy
-    """
-    flops = matmul_flops(B, D, F) / how_many("X", X)
-    V = _bytes(B, F, itemsize)
-    return _times(flops, 2 * V, X, chip, n_axes, **how)
-
-
-def t_matmul_gather(B, D, F, X, chip, n_axes=1, itemsize=2, **how):
-    """In[B, D] @ W_in[D, F_X]: multiply, then AllGather the result.
-
-    B, D, F   sizes, in elements
-    X         chips over which F, or B, is cut
-    chip      Chip
-    n_axes    axes of the network that carry the gather
-    itemsize  bytes per element; 2 is bf16
-    how       wrap and inside, as in `t_comm`; precision of the arithmetic
-    returns   Times; the AllGather at its limit V / (W n_axes)
-    raises    ValueError that names the argument and what was expected
-    source    scaling-book part 3, problem 5
-    """
-    flops = matmul_flops(B, D, F) / how_many("X", X)
-    V = _bytes(B, F, itemsize)
-    return _times(flops, V, X, chip, n_axes, **how)
-
-
-def _times(flops, V, X, chip, n_axes, precision="bf16", **on):
-    """Times of each chip's FLOPs, and of V bytes unless it is alone."""
-    lies = way(chip, n_axes, how_many("X", X), **on)
-    t_comm = moved_in(V, lies) if X > 1 else 0
+    V = itemsize * D * F
+    t_comm = _t_moved(V, X, chip, n_axes, wrap, inside)
     return Times(flops / flops_at(chip, precision), t_comm)
 
 
-def _bytes(rows, columns, itemsize):
-    """Bytes of a matrix."""
-    [itemsize] = sizes(itemsize=itemsize)
-    return itemsize * plain(rows) * plain(columns)
+@takes(B=amount, D=amount, F=amount, X=how_many, itemsize=size)
+def t_matmul_reduce(
+    B,
+    D,
+    F,
+    X,
+    chip,
+    n_axes=1,
+    itemsize=2,
+    *,
+    precision="bf16",
+    wrap=True,
+    inside=None,
+):
+    """In[B, D_X] @ W_in[D_X, F]: multiply what is there, AllReduce the sums.
+
+    B, D, F    sizes, in elements
+    X          chips over which D is cut
+    chip       Chip
+    n_axes     axes of the network that carry the AllReduce
+    itemsize   bytes per element; 2 is bf16
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    wrap, inside  as in `t_comm`
+    returns    Times; the AllReduce at its limit 2 V / (W n_axes)
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 3, problem 4, second strategy
+    """
+    flops = matmul_flops(B, D, F) / X
+    V = itemsize * B * F
+    t_comm = _t_moved(2 * V, X, chip, n_axes, wrap, inside)
+    return Times(flops / flops_at(chip, precision), t_comm)
+
+
+@takes(B=amount, D=amount, F=amount, X=how_many, itemsize=size)
+def t_matmul_gather(
+    B,
+    D,
+    F,
+    X,
+    chip,
+    n_axes=1,
+    itemsize=2,
+    *,
+    precision="bf16",
+    wrap=True,
+    inside=None,
+):
+    """In[B, D] @ W_in[D, F_X]: multiply, then AllGather the result.
+
+    B, D, F    sizes, in elements
+    X          chips over which F, or B, is cut
+    chip       Chip
+    n_axes     axes of the network that carry the gather
+    itemsize   bytes per element; 2 is bf16
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    wrap, inside  as in `t_comm`
+    returns    Times; the AllGather at its limit V / (W n_axes)
+    raises     ValueError that names the argument and what was expected
+    source     scaling-book part 3, problem 5
+    """
+    flops = matmul_flops(B, D, F) / X
+    V = itemsize * B * F
+    t_comm = _t_moved(V, X, chip, n_axes, wrap, inside)
+    return Times(flops / flops_at(chip, precision), t_comm)
+
+
+def _t_moved(volume, X, chip, n_axes, wrap, inside):
+    """Seconds to move a volume over X chips; a chip alone moves nothing."""
+    lies = way(chip, n_axes, X, wrap, inside)
+    return moved_in(volume, lies) if X > 1 else 0

@@ -10,11 +10,31 @@ goes over the data-centre network, on which every chip has its own port of
 
 from typing import NamedTuple
 
-from shardlab.arguments import one_of
-from shardlab.cost.sizes import amount, at_least_one, how_many, sizes
-from shardlab.hw import axis_bw, reach
+from shardlab.arguments import (
+    amount,
+    at_least_one,
+    flag,
+    how_many,
+    size,
+    takes,
+)
+from shardlab.hw import Chip, axis_bw, reach, ring_directions
 
-_EITHER = (True, False)
+__all__ = [
+    "Way",
+    "bandwidth",
+    "exchanged_in",
+    "has_directions",
+    "moved_in",
+    "of_each",
+    "share_axes",
+    "t_comm",
+    "t_exchange",
+    "t_moves",
+    "way",
+    "ways",
+    "within_reach",
+]
 
 
 class Way(NamedTuple):
@@ -37,6 +57,7 @@ class Way(NamedTuple):
         return self.inside is not None and self.inside != self.X
 
 
+@takes(volume=amount)
 def t_comm(volume, chip, n_axes=1, X=None, wrap=True, inside=None):
     """Seconds to move a volume over a chip's own network.
 
@@ -52,7 +73,7 @@ def t_comm(volume, chip, n_axes=1, X=None, wrap=True, inside=None):
     source   scaling-book part 5; part 12 beyond the node
     """
     lies = way(chip, n_axes=n_axes, X=X, wrap=wrap, inside=inside)
-    return moved_in(amount("volume", volume), lies, exact=X is not None)
+    return moved_in(volume, lies, exact=X is not None)
 
 
 def moved_in(volume, way, exact=False):
@@ -72,6 +93,7 @@ def moved_in(volume, way, exact=False):
     return max(near, far)
 
 
+@takes(V=amount)
 def t_exchange(V, X, chip, n_axes=1, wrap=True, inside=None):
     """Seconds of an AllToAll over a chip's own network.
 
@@ -86,10 +108,21 @@ def t_exchange(V, X, chip, n_axes=1, wrap=True, inside=None):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3, AllToAll; part 12 for the switch
     """
-    V = amount("V", V)
     return exchanged_in(V, X, chip, n_axes, wrap, inside)
 
 
+def _fill_the_axes(X, n_axes, inside):
+    """ValueError if fewer chips share the axes than one pair on each needs."""
+    n = X if inside is None else inside
+    if n > 1 and n < 2**n_axes:
+        name = "X" if inside is None else "inside"
+        raise ValueError(
+            f"n_axes must be at most {n.bit_length() - 1} for {name} = {n}, "
+            f"for each axis has two chips or more; got {n_axes}"
+        )
+
+
+@takes(X=how_many, n_axes=how_many, chip=Chip)
 def exchanged_in(V, X, chip, n_axes=1, wrap=True, inside=None):
     """Seconds of an AllToAll: of what stays in a node, or of what leaves it.
 
@@ -98,8 +131,8 @@ def exchanged_in(V, X, chip, n_axes=1, wrap=True, inside=None):
     raises   ValueError that names the argument and what was expected
     source   scaling-book parts 3 and 12
     """
-    X, n_axes = how_many("X", X), how_many("n_axes", n_axes)
     lies = way(chip, n_axes, X, wrap, inside)
+    _fill_the_axes(X, n_axes, inside)
     n = lies.inside or X
     stays = V * (n / X) ** 2
     leaves = V / X * (1 - n / X)
@@ -156,7 +189,7 @@ def bandwidth(chip, n_axes=1, wrap=True, name="n_axes"):
     source   scaling-book part 5
     """
     W, has = axis_bw(chip, wrap), max(chip.axes, 1)
-    sizes(**{name: n_axes})
+    n_axes = size(name, n_axes)
     if n_axes > has:
         raise ValueError(
             f"{name} of a {chip.name} must be at most {has}, got {n_axes!r}"
@@ -224,7 +257,20 @@ def _insides(inside, X, Y):
     return of_each("inside", inside, (None,))
 
 
-def t_moves(moved, chip, X, Y, M_X=1, M_Y=1, overlap=True, exact=False, **on):
+@takes(overlap=flag, exact=flag)
+def t_moves(
+    moved,
+    chip,
+    X,
+    Y,
+    M_X=1,
+    M_Y=1,
+    *,
+    overlap=True,
+    exact=False,
+    wrap=True,
+    inside=None,
+):
     """Seconds to move what a layer moves over its mesh axes, part by part.
 
     moved      {"X": Step, "Y": Step} in bytes, from `layer_volume`
@@ -232,26 +278,27 @@ def t_moves(moved, chip, X, Y, M_X=1, M_Y=1, overlap=True, exact=False, **on):
     overlap    True: traffic over X runs beside traffic over Y, and the longer
                counts; False: one after the other
     exact      True: the factor (X - 1) / X of rings; False: its limit, 1
-    on         wrap and inside: one value for both axes, or a pair
+    wrap, inside  as in `ways`
     returns    list of seconds: forward, backward, update
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5
     """
-    both = max if one_of("overlap", overlap, _EITHER) else sum
-    one_of("exact", exact, _EITHER)
-    over_X, over_Y = ways(chip, X, Y, M_X, M_Y, **on)
+    both = max if overlap else sum
+    over_X, over_Y = ways(chip, X, Y, M_X, M_Y, wrap, inside, overlap)
     t_X = [moved_in(part, over_X, exact) for part in moved["X"]]
     t_Y = [moved_in(part, over_Y, exact) for part in moved["Y"]]
     return [both(pair) for pair in zip(t_X, t_Y, strict=True)]
 
 
-def ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None):
+def ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None, overlap=True):
     """The ways of the axes X and Y, if they fit on the network together.
 
     chip, X, Y, M_X, M_Y  as in `t_layer`
     wrap     True: rings; False: lines; or a pair for X and Y
     inside   chips of X and of Y in one node or pod, a pair; one number where
              the other axis has one chip; None, all of them
+    overlap  True: both axes are in use at the same time, and share the axes of
+             the network; False: each may use all of them, in its turn
     returns  two Ways
     raises   ValueError that names the argument and what was expected
     source   scaling-book parts 5 and 12
@@ -265,4 +312,33 @@ def ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None):
         found.append(way(chip, M, n, ring, near, (f"M_{name}", name)))
         chips[name] = n if near is None else near
     within_reach(chip, **chips)
+    if overlap and all(n > 1 for n in chips.values()):
+        share_axes(chip, M_X, M_Y)
     return found
+
+
+def share_axes(chip, M_X, M_Y):
+    """Nothing, if the network has axes for both mesh axes at the same time.
+
+    chip      Chip
+    M_X, M_Y  axes of the network under each mesh axis
+    raises    ValueError that names both, the most that they may be together
+    source    scaling-book part 5, mixed FSDP and tensor parallelism
+    """
+    bandwidth(chip, M_X, name="M_X")
+    bandwidth(chip, M_Y, name="M_Y")
+    bandwidth(chip, size("M_X", M_X) + size("M_Y", M_Y), name="M_X + M_Y")
+
+
+def has_directions(chip, directions):
+    """Nothing, if rings on a chip's network can be used in so many directions.
+
+    chip        Chip
+    directions  1 or 2
+    raises      ValueError that names the argument and the chip
+    source      scaling-book parts 2 and 12
+    """
+    if directions > ring_directions(chip):
+        raise ValueError(
+            f"directions must be 1 on the switch of a {chip.name}, got 2"
+        )

@@ -7,18 +7,28 @@ take `itemsize` and `precision`; `gated`, if they have weights; and `wrap` and
 `inside` of `t_comm`, if a network is under them.
 """
 
-from shardlab.arguments import one_of
+from shardlab.arguments import (
+    amount,
+    flag,
+    how_many,
+    plain,
+    size,
+    takes,
+)
 from shardlab.cost.matmuls import Times, seconds, some_times
 from shardlab.cost.network import (
     exchanged_in,
+    has_directions,
     moved_in,
     t_moves,
     way,
     within_reach,
 )
-from shardlab.cost.sizes import amount, how_many, sizes
 from shardlab.cost.volumes import (
+    CONTEXTS,
     NOTHING,
+    STRATEGIES,
+    USES,
     Step,
     context_volume,
     dp_volume,
@@ -27,10 +37,31 @@ from shardlab.cost.volumes import (
     layer_volume,
     pipeline_volume,
 )
-from shardlab.hw import flops_at, ring_directions
+from shardlab.hw import Chip, flops_at
 
-_EITHER = (True, False)
-_ON = ("overlap", "exact", "wrap", "inside")
+__all__ = [
+    "attention_flops",
+    "bubble",
+    "dualpipe_bubble",
+    "idle_share",
+    "in_times",
+    "mfu",
+    "naive_bubble",
+    "slowest_link",
+    "step_seconds",
+    "t_context",
+    "t_cross_pod",
+    "t_expert",
+    "t_layer",
+    "t_layer_in_pods",
+    "t_math",
+    "t_pipeline",
+    "t_pipeline_send",
+    "t_pods",
+    "t_train",
+    "training_flops",
+    "zero_bubble",
+]
 
 
 # ---- one layer ---------------------------------------------------------------
@@ -61,7 +92,40 @@ def in_times(t_math, t_comm):
     return Step(*map(Times, t_math, t_comm))
 
 
-def t_layer(strategy, B, D, F, chip, X=1, Y=1, M_X=1, M_Y=1, **how):
+def _refuse_idle_axes(strategy, M_X, M_Y):
+    """ValueError for axes of the network under a mesh axis that is not used."""
+    used = USES.get(strategy, "X")
+    for name, M in (("X", M_X), ("Y", M_Y)):
+        if M != 1 and name not in used:
+            raise ValueError(
+                f"M_{name} must be 1 for the strategy {strategy!r}, which does "
+                f"not use that axis; got {M!r}"
+            )
+
+
+@takes(_refuse_idle_axes, strategy=STRATEGIES, M_X=size, M_Y=size)
+def t_layer(
+    strategy,
+    B,
+    D,
+    F,
+    chip,
+    X=1,
+    Y=1,
+    M_X=1,
+    M_Y=1,
+    *,
+    gated=False,
+    itemsize=2,
+    regather=False,
+    kept=False,
+    grad_bytes=None,
+    precision="bf16",
+    overlap=True,
+    exact=False,
+    wrap=True,
+    inside=None,
+):
     """Seconds of arithmetic and communication of one layer, part by part.
 
     strategy  "none", "dp", "zero1", "zero2", "fsdp", "tp" or "fsdp_tp"
@@ -69,20 +133,42 @@ def t_layer(strategy, B, D, F, chip, X=1, Y=1, M_X=1, M_Y=1, **how):
     chip      Chip
     X, Y      chips of the data axis and of the TP axis
     M_X, M_Y  axes of the network under each, as n_axes in `t_comm`
-    how       gated, itemsize, regather, kept, as in `layer_volume`; precision;
-              overlap, exact, wrap, inside, as in `t_moves`
+    gated, itemsize, regather, kept, grad_bytes  as in `layer_volume`
+    precision  of the arithmetic: "bf16", "int8", "fp8" or "fp4"
+    overlap   True: traffic over X runs beside traffic over Y; False: one after
+              the other
+    exact     True: the factor (X - 1) / X of rings; False: its limit, 1
+    wrap      True: rings; False: lines; or a pair for X and Y
+    inside    chips of X and of Y in one node or pod, a pair; None: all of them
     returns   Step of Times: forward, backward, update
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 5
     """
-    on = {name: how.pop(name) for name in _ON if name in how}
-    precision = how.pop("precision", "bf16")
-    moved = layer_volume(strategy, B, D, F, X, Y, **how)
-    t_comm = t_moves(moved, chip, X, Y, M_X, M_Y, **on)
-    flops = layer_flops(B, D, F, how.get("gated", False))
+    moved = layer_volume(
+        *(strategy, B, D, F, X, Y, gated),
+        itemsize=itemsize,
+        regather=regather,
+        kept=kept,
+        grad_bytes=grad_bytes,
+    )
+    t_comm = t_moves(
+        *(moved, chip, X, Y, M_X, M_Y),
+        overlap=overlap,
+        exact=exact,
+        wrap=wrap,
+        inside=inside,
+    )
+    flops = layer_flops(B, D, F, gated)
     return in_times(t_math(flops, X * Y, chip, precision), t_comm)
 
 
+def _a_step(name, value):
+    if not isinstance(value, Step):
+        raise ValueError(f"{name} must be a Step of Times, got {value!r}")
+    return Step(*(some_times(name, part) for part in value))
+
+
+@takes(step=_a_step)
 def step_seconds(step, overlap=True):
     """Seconds of a layer in all: of forward, backward and update.
 
@@ -93,12 +179,24 @@ def step_seconds(step, overlap=True):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5
     """
-    if not isinstance(step, Step):
-        raise ValueError(f"step must be a Step of Times, got {step!r}")
-    return sum(seconds(some_times("step", part), overlap) for part in step)
+    return sum(seconds(part, overlap) for part in step)
 
 
-def t_pods(B, D, F, N, pods, chip, gated=False, exact=False, **how):
+@takes(N=how_many, pods=how_many, chip=Chip, exact=flag)
+def t_pods(
+    B,
+    D,
+    F,
+    N,
+    pods,
+    chip,
+    gated=False,
+    exact=False,
+    *,
+    itemsize=2,
+    grad_bytes=None,
+    precision="bf16",
+):
     """One layer when whole pods are data-parallel, and what crosses pods.
 
     B, D, F  tokens of the step in all pods, model and hidden size, in elements
@@ -106,57 +204,125 @@ def t_pods(B, D, F, N, pods, chip, gated=False, exact=False, **how):
     chip     Chip
     gated    True: three weight matrices; False: two
     exact    True: the factor (pods - 1) / pods of a ring; False: its limit, 1
-    how      itemsize and precision, as in `t_layer`
+    itemsize, grad_bytes, precision  as in `t_layer`
     returns  Step of Times; in backward every chip AllReduces its share
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, scaling across pods
     """
-    N, pods = how_many("N", N), how_many("pods", pods)
     within_reach(chip, N=N)
-    C = how.pop("precision", "bf16")
-    moved = dp_volume(D, F, gated, **how) if pods > 1 else NOTHING
-    part = 1 - 1 / pods if one_of("exact", exact, _EITHER) else 1
+    moved = dp_volume(D, F, gated, itemsize, grad_bytes=grad_bytes)
+    moved = moved if pods > 1 else NOTHING
+    part = 1 - 1 / pods if exact else 1
     t_comm = [part * V / (N * chip.dcn_bw) for V in moved]
     flops = layer_flops(B, D, F, gated)
-    return in_times(t_math(flops, pods * N, chip, C), t_comm)
+    return in_times(t_math(flops, pods * N, chip, precision), t_comm)
 
 
-def t_cross_pod(B, D, F, N, pods, chip, gated=False, exact=False, **how):
+def t_cross_pod(
+    B,
+    D,
+    F,
+    N,
+    pods,
+    chip,
+    gated=False,
+    exact=False,
+    *,
+    itemsize=2,
+    grad_bytes=None,
+    precision="bf16",
+):
     """Backward pass of one layer when whole pods are data-parallel.
 
-    B, D, F, N, pods, chip, gated, exact, how  as in `t_pods`
+    B, D, F, N, pods, chip, gated, exact, itemsize, grad_bytes, precision
+             as in `t_pods`
     returns  Times; the only part in which anything crosses pods
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, scaling across pods
     """
-    return t_pods(B, D, F, N, pods, chip, gated, exact, **how).backward
+    return t_pods(
+        *(B, D, F, N, pods, chip, gated, exact),
+        itemsize=itemsize,
+        grad_bytes=grad_bytes,
+        precision=precision,
+    ).backward
 
 
-def t_layer_in_pods(strategy, B, D, F, pods, chip, X=1, Y=1, **how):
+@takes(X=how_many, Y=how_many, pods=how_many, chip=Chip, overlap=flag)
+def t_layer_in_pods(
+    strategy,
+    B,
+    D,
+    F,
+    pods,
+    chip,
+    X=1,
+    Y=1,
+    M_X=1,
+    M_Y=1,
+    *,
+    gated=False,
+    itemsize=2,
+    regather=False,
+    kept=False,
+    grad_bytes=None,
+    precision="bf16",
+    overlap=True,
+    exact=False,
+    wrap=True,
+):
     """One layer under a strategy inside each pod, when pods are data-parallel.
 
-    strategy, D, F, chip, X, Y  as in `t_layer`
+    strategy, D, F, chip, X, Y, M_X, M_Y  as in `t_layer`
     B        tokens of the step in all pods; each has B / pods
     pods     pods of X Y chips; between them gradients are AllReduced
-    how      M_X, M_Y and all others of `t_layer`; overlap is also of traffic
-             between pods beside that inside, on a network of its own
+    gated, itemsize, regather, kept, grad_bytes, precision, exact, wrap
+             as in `t_layer`
+    overlap  True: traffic over X, over Y and between pods, which has a network
+             of its own, run side by side; False: one after the other
     returns  Step of Times: forward, backward, update
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, scaling across pods
     """
-    names = ("gated", "exact", "itemsize", "precision")
-    across = {name: how[name] for name in names if name in how}
-    N = how_many("X", X) * how_many("Y", Y)
     within_reach(chip, X=X, Y=Y)
-    outer = t_pods(B, D, F, N, pods, chip, **across)
-    inner = t_layer(strategy, B / pods, D, F, chip, X, Y, **how)
-    both = max if how.get("overlap", True) else sum
+    widths = {"itemsize": itemsize, "precision": precision}
+    outer = t_pods(
+        *(B, D, F, X * Y, pods, chip, gated, exact),
+        grad_bytes=grad_bytes,
+        **widths,
+    )
+    inner = t_layer(
+        *(strategy, plain(B) / pods, D, F, chip, X, Y, M_X, M_Y),
+        gated=gated,
+        regather=regather,
+        kept=kept,
+        grad_bytes=grad_bytes if strategy not in ("none", "tp") else None,
+        overlap=overlap,
+        exact=exact,
+        wrap=wrap,
+        **widths,
+    )
+    both = max if overlap else sum
     pairs = zip(inner, outer, strict=True)
     t_comm = [both([part.comm for part in pair]) for pair in pairs]
     return in_times([part.math for part in inner], t_comm)
 
 
-def t_pipeline(B, D, F, p, chip, layers=1, v=1, gated=False, **how):
+@takes(p=how_many, chip=Chip, layers=size, v=how_many)
+def t_pipeline(
+    B,
+    D,
+    F,
+    p,
+    chip,
+    layers=1,
+    v=1,
+    gated=False,
+    *,
+    itemsize=2,
+    precision="bf16",
+    inside=None,
+):
     """One stage of a pipeline at work on a step, without its bubble.
 
     B          tokens of all microbatches of the pipeline
@@ -165,20 +331,20 @@ def t_pipeline(B, D, F, p, chip, layers=1, v=1, gated=False, **how):
     chip       Chip
     layers, v  layers of one stage, in v chunks that each send activations on
     gated      True: three weight matrices; False: two
-    how        itemsize and precision; inside, stages in one node or pod
+    itemsize, precision  as in `t_layer`
+    inside     stages in one node or pod; None: all of them
     returns    Step of Times; a stage sends over one link, in one direction
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5, pipelining
     """
-    [layers], v, p = sizes(layers=layers), how_many("v", v), how_many("p", p)
-    C, near = how.pop("precision", "bf16"), how.pop("inside", None)
-    bw = slowest_link(chip, p, near)
+    bw = slowest_link(chip, p, inside)
     times = v / bw if p > 1 else 0
-    t_comm = [times * part for part in pipeline_volume(B, D, **how)]
+    t_comm = [times * part for part in pipeline_volume(B, D, itemsize)]
     flops = [layers * part for part in layer_flops(B, D, F, gated)]
-    return in_times(t_math(flops, 1, chip, C), t_comm)
+    return in_times(t_math(flops, 1, chip, precision), t_comm)
 
 
+@takes(p=how_many, chip=Chip)
 def slowest_link(chip, p, inside=None):
     """Bytes/s from stage to stage, where it is slowest.
 
@@ -193,6 +359,7 @@ def slowest_link(chip, p, inside=None):
     return lies.port if lies.leaves else lies.W
 
 
+@takes(m=how_many, link_bw=size, hop_latency=amount)
 def t_pipeline_send(B, D, m, link_bw, hop_latency=0.0, itemsize=2):
     """Seconds until the next stage has one microbatch of activations.
 
@@ -205,11 +372,11 @@ def t_pipeline_send(B, D, m, link_bw, hop_latency=0.0, itemsize=2):
     raises       ValueError that names the argument and what was expected
     source       scaling-book part 5, pipelining
     """
-    message = pipeline_volume(B, D, itemsize).forward / how_many("m", m)
-    [link_bw] = sizes(link_bw=link_bw)
-    return message / link_bw + amount("hop_latency", hop_latency)
+    message = pipeline_volume(B, D, itemsize).forward / m
+    return message / link_bw + hop_latency
 
 
+@takes(B=size, h=size)
 def attention_flops(B, h):
     """FLOPs of attention over one sequence, without causal mask.
 
@@ -220,12 +387,49 @@ def attention_flops(B, h):
     raises   ValueError that names the argument and what was expected
     source   FlashAttention-2 paper
     """
-    B, h = sizes(B=B, h=h)
     product = 2 * B**2 * h
     return Step(2 * product, 5 * product)
 
 
-def t_context(B, h, X, chip, kv=None, scheme="ring", **how):
+def _refuse_idle_ways(scheme, n_axes, directions, exact):
+    """ValueError for an option that the scheme does not have."""
+    for name, value, unset, having in (
+        ("n_axes", n_axes, 1, ("gather", "ulysses")),
+        ("directions", directions, 1, ("ring",)),
+        ("exact", exact, False, ("gather",)),
+    ):
+        if value != unset and scheme not in having:
+            raise ValueError(
+                f"{name} must be {unset} for the scheme {scheme!r}; "
+                f"got {value!r}"
+            )
+
+
+@takes(
+    _refuse_idle_ways,
+    X=how_many,
+    chip=Chip,
+    scheme=CONTEXTS,
+    n_axes=size,
+    directions=(1, 2),
+    exact=flag,
+)
+def t_context(
+    B,
+    h,
+    X,
+    chip,
+    kv=None,
+    scheme="ring",
+    *,
+    itemsize=2,
+    precision="bf16",
+    n_axes=1,
+    wrap=True,
+    inside=None,
+    directions=1,
+    exact=False,
+):
     """Attention of one layer whose sequence is cut over an axis.
 
     B         tokens of one sequence, without causal mask
@@ -234,28 +438,32 @@ def t_context(B, h, X, chip, kv=None, scheme="ring", **how):
     X         chips of the axis
     chip      Chip
     scheme    "ring", "gather" or "ulysses", as in `context_volume`
-    how       itemsize, precision; wrap, inside, as in `t_comm`; n_axes, unless
-              a ring; directions 1 or 2 of a ring: blocks go one way, or half
-              each way; exact of "gather": its factor (X - 1) / X
+    itemsize, precision  as in `t_layer`
+    n_axes    axes of the network under the axis; a ring has one
+    wrap, inside  as in `t_comm`
+    directions  of a ring: 1, blocks go one way round; 2, half each way
+    exact     of "gather": True, its factor (X - 1) / X; False, the limit 1
     returns   Step of Times; a ring takes X - 1 hops each way through the layer
     raises    ValueError that names the argument and what was expected
     source    Ring Attention paper; DeepSpeed-Ulysses paper
     """
-    X, C = how_many("X", X), how.pop("precision", "bf16")
-    itemsize = how.pop("itemsize", 2)
     moved = context_volume(B, h, kv, scheme, itemsize)
-    t_comm = [_T_CONTEXT[scheme](V, X, chip, **how) for V in moved]
-    return in_times(t_math(attention_flops(B, h), X, chip, C), t_comm)
+    lies = {"wrap": wrap, "inside": inside}
+    seconds_of = {
+        "ring": lambda V: _t_ring(V, X, chip, directions, **lies),
+        "gather": lambda V: _t_gather(V, X, chip, n_axes, exact, **lies),
+        # A volume is a quarter of what an AllToAll exchanges.
+        "ulysses": lambda V: exchanged_in(4 * V, X, chip, n_axes, **lies),
+    }[scheme]
+    t_comm = [seconds_of(V) for V in moved]
+    flops = attention_flops(B, h)
+    return in_times(t_math(flops, X, chip, precision), t_comm)
 
 
-def _t_ring(V, X, chip, directions=1, wrap=True, inside=None):
+def _t_ring(V, X, chip, directions, wrap, inside):
     """Seconds in which V / X bytes take X - 1 hops, one after the other."""
     lies = way(chip, 1, X, wrap, inside)
-    one_of("directions", directions, (1, 2))
-    if directions > ring_directions(chip):
-        raise ValueError(
-            f"directions must be 1 on the switch of a {chip.name}, got 2"
-        )
+    has_directions(chip, directions)
     if not wrap and directions == 1 and X > 1:
         raise ValueError(
             "directions must be 2 on a line (wrap=False), whose chips cannot "
@@ -265,20 +473,29 @@ def _t_ring(V, X, chip, directions=1, wrap=True, inside=None):
     return V * (X - 1) / X / (min(W, lies.port) if lies.leaves else W)
 
 
-def _t_gather(V, X, chip, n_axes=1, exact=False, **on):
-    one_of("exact", exact, _EITHER)
-    lies = way(chip, n_axes, X, **on)
+def _t_gather(V, X, chip, n_axes, exact, wrap, inside):
+    lies = way(chip, n_axes, X, wrap, inside)
     return moved_in(V, lies, exact) if X > 1 else 0.0
 
 
-def _t_ulysses(V, X, chip, **on):
-    return exchanged_in(4 * V, X, chip, **on)  # a volume is a quarter
-
-
-_T_CONTEXT = {"ring": _t_ring, "gather": _t_gather, "ulysses": _t_ulysses}
-
-
-def t_expert(B, D, F, X, chip, k=1, n_axes=1, gated=False, **how):
+@takes(X=how_many, chip=Chip)
+def t_expert(
+    B,
+    D,
+    F,
+    X,
+    chip,
+    k=1,
+    n_axes=1,
+    gated=False,
+    *,
+    capacity=1,
+    E=None,
+    itemsize=2,
+    precision="bf16",
+    wrap=True,
+    inside=None,
+):
     """Feed-forward of one layer whose experts are spread over an axis.
 
     B, D, F   tokens of the group, model size, hidden size of one expert
@@ -287,27 +504,30 @@ def t_expert(B, D, F, X, chip, k=1, n_axes=1, gated=False, **how):
     k         experts that each token visits
     n_axes    axes of the network under the expert axis, equally long
     gated     True: three weight matrices an expert; False: two
-    how       capacity and E, as in `expert_volume`; itemsize, precision; wrap
-              and inside, as in `t_exchange`
+    capacity, E  as in `expert_volume`
+    itemsize, precision  as in `t_layer`
+    wrap, inside  as in `t_exchange`
     returns   Step of Times; two AllToAlls forward, and two backward; experts
               work on all slots, also on those that nobody takes
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 3, AllToAll
     """
-    C, names = how.pop("precision", "bf16"), ("itemsize", "capacity", "E")
-    moved = {name: how.pop(name) for name in names if name in how}
-    forward, backward, _ = expert_volume(B, D, k, **moved)
+    moved = expert_volume(B, D, k, itemsize, capacity, E)
+    lies = (n_axes, wrap, inside)
     # Of two AllToAlls the volume is half of what both exchange.
-    exchanged = exchanged_in(2 * forward, X, chip, n_axes, **how)
-    t_router = _t_gather(backward - forward, X, chip, n_axes, **how)
-    flops = layer_flops(k * B * moved.get("capacity", 1), D, F, gated)
+    exchanged = exchanged_in(2 * moved.forward, X, chip, *lies)
+    router = moved.backward - moved.forward
+    t_router = _t_gather(router, X, chip, n_axes, False, wrap, inside)
+    slots = plain(k) * plain(capacity) * plain(B)
+    flops = layer_flops(slots, D, F, gated)
     t_comm = [2 * exchanged, 2 * exchanged + t_router, 0]
-    return in_times(t_math(flops, X, chip, C), t_comm)
+    return in_times(t_math(flops, X, chip, precision), t_comm)
 
 
 # ---- bubbles of a pipeline ---------------------------------------------------
 
 
+@takes(p=how_many)
 def naive_bubble(p):
     """Idle over useful time when one microbatch at a time is under way.
 
@@ -316,9 +536,17 @@ def naive_bubble(p):
     raises   ValueError unless p is a whole number of at least 1
     source   CS336 (2025), lecture 7
     """
-    return how_many("p", p) - 1
+    return p - 1
 
 
+def _deal_in_rounds(p, m, v):
+    if v > 1 and m % p:
+        raise ValueError(
+            f"m must be a multiple of p = {p} if v is above 1, got {m}"
+        )
+
+
+@takes(_deal_in_rounds, p=how_many, m=how_many, v=how_many)
 def bubble(p, m, v=1):
     """Idle over useful time of GPipe and of 1F1B, interleaved if v > 1.
 
@@ -329,14 +557,42 @@ def bubble(p, m, v=1):
              v > 1, if p does not divide m
     source   scaling-book part 5, pipelining; Megatron-LM 2021 paper
     """
-    p, m, v = how_many("p", p), how_many("m", m), how_many("v", v)
-    if v > 1 and m % p:
-        raise ValueError(
-            f"m must be a multiple of p = {p} if v is above 1, got {m}"
-        )
     return (p - 1) / (v * m)
 
 
+def _one_a_stage(p, m):
+    _refuse_few(m, p, 1)
+
+
+def _two_a_stage(p, m):
+    _refuse_few(m, p, 2)
+
+
+def _refuse_few(m, p, least):
+    """ValueError if microbatches are too few to fill the stages."""
+    if m < least * p:
+        raise ValueError(
+            f"m must be at least {least} p = {least * p} microbatches, got {m}"
+        )
+
+
+def _some_can_wait(forward, backward, weight):
+    if weight > min(forward, backward / 2):
+        raise ValueError(
+            f"weight must be at most forward = {forward!r} and at most half "
+            f"of backward = {backward!r}, got {weight!r}"
+        )
+
+
+@takes(
+    _one_a_stage,
+    _some_can_wait,
+    p=how_many,
+    m=how_many,
+    forward=size,
+    backward=size,
+    weight=amount,
+)
 def zero_bubble(p, m, forward=1, backward=2, weight=1):
     """Idle over useful time of ZB-H1, which defers weight gradients.
 
@@ -349,17 +605,35 @@ def zero_bubble(p, m, forward=1, backward=2, weight=1):
     raises    ValueError that names the argument and what was expected
     source    Zero Bubble paper, section 2.1
     """
-    p, m = _stages(p, m, least=1)
-    forward, backward = sizes(forward=forward, backward=backward)
-    if amount("weight", weight) > min(forward, backward / 2):
-        raise ValueError(
-            f"weight must be at most forward = {forward!r} and at most half "
-            f"of backward = {backward!r}, got {weight!r}"
-        )
     idle = (p - 1) * (forward + backward - 2 * weight)
     return idle / (m * (forward + backward))
 
 
+def _both_halves(p, forward, backward, weight, both):
+    if p % 2:
+        raise ValueError(f"p must be an even number of stages, got {p}")
+    if weight is not None and weight >= backward:
+        raise ValueError(
+            f"weight must be below backward = {backward!r}, got {weight!r}"
+        )
+    longer, sum_of_both = max(forward, backward), forward + backward
+    if both is not None and not longer <= both <= sum_of_both:
+        raise ValueError(
+            f"both must be from {longer!r}, the longer of forward and "
+            f"backward, to their sum; got {both!r}"
+        )
+
+
+@takes(
+    _two_a_stage,
+    _both_halves,
+    p=how_many,
+    m=how_many,
+    forward=size,
+    backward=size,
+    weight=size,
+    both=size,
+)
 def dualpipe_bubble(p, m, forward=1, backward=2, weight=None, both=None):
     """Idle over useful time of DualPipe, which feeds a pipeline from both ends.
 
@@ -375,33 +649,16 @@ def dualpipe_bubble(p, m, forward=1, backward=2, weight=None, both=None):
     raises    ValueError that names the argument and what was expected
     source    DeepSeek-V3 report, table 2; chapter 11
     """
-    p, m = _stages(p, m, least=2)
-    forward, early, weight, both = _halves(p, forward, backward, weight, both)
+    weight = backward / 2 if weight is None else weight
+    both = forward + backward if both is None else both
+    early = backward - weight
     pairs, saved = p // 2 - 1, forward + early + weight - both
     fill = max(2 * pairs * forward, pairs * (forward + early) - forward)
     idle = fill + pairs * (max(early - weight, 0) - saved)
     return idle / (m * (forward + early + weight))
 
 
-def _halves(p, forward, backward, weight, both):
-    """Times of forward, of both halves of backward, and of two as one."""
-    if p % 2:
-        raise ValueError(f"p must be an even number of stages, got {p}")
-    forward, backward = sizes(forward=forward, backward=backward)
-    weight = backward / 2 if weight is None else sizes(weight=weight)[0]
-    if weight >= backward:
-        raise ValueError(
-            f"weight must be below backward = {backward!r}, got {weight!r}"
-        )
-    both = forward + backward if both is None else sizes(both=both)[0]
-    if not max(forward, backward) <= both <= forward + backward:
-        raise ValueError(
-            f"both must be from {max(forward, backward)!r}, the longer of "
-            f"forward and backward, to their sum; got {both!r}"
-        )
-    return forward, backward - weight, weight, both
-
-
+@takes(bubble=amount)
 def idle_share(bubble):
     """Part of its time that a stage idles, from idle over useful time.
 
@@ -410,23 +667,13 @@ def idle_share(bubble):
     raises   ValueError unless bubble is a finite number of at least 0
     source   scaling-book part 5, pipelining
     """
-    bubble = amount("bubble", bubble)
     return bubble / (1 + bubble)
-
-
-def _stages(p, m, least):
-    """p and m, if there are enough microbatches to fill the stages."""
-    p, m = how_many("p", p), how_many("m", m)
-    if m < least * p:
-        raise ValueError(
-            f"m must be at least {least} p = {least * p} microbatches, got {m}"
-        )
-    return p, m
 
 
 # ---- a step, and a run -------------------------------------------------------
 
 
+@takes(params=size, tokens=size)
 def training_flops(params, tokens):
     """FLOPs to train a dense model: six for each parameter and token.
 
@@ -436,10 +683,15 @@ def training_flops(params, tokens):
     raises   ValueError unless both are finite numbers above 0
     source   scaling-book part 4
     """
-    params, tokens = sizes(params=params, tokens=tokens)
     return 6 * params * tokens
 
 
+def _at_most_the_peak(mfu):
+    if mfu > 1:
+        raise ValueError(f"mfu must be at most 1, got {mfu!r}")
+
+
+@takes(_at_most_the_peak, flops=size, N=how_many, chip=Chip, mfu=size)
 def t_train(flops, N, chip, mfu=1.0, precision="bf16"):
     """Seconds that chips need for so many FLOPs.
 
@@ -452,12 +704,19 @@ def t_train(flops, N, chip, mfu=1.0, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5
     """
-    flops, mfu = sizes(flops=flops, mfu=mfu)
-    if mfu > 1:
-        raise ValueError(f"mfu must be at most 1, got {mfu!r}")
-    return flops / (how_many("N", N) * flops_at(chip, precision) * mfu)
+    return flops / (N * flops_at(chip, precision) * mfu)
 
 
+def _within_the_peak(flops, seconds, N, chip, precision):
+    most = seconds * N * flops_at(chip, precision)
+    if flops > most * (1 + 1e-9):  # what rounding may add at the peak
+        raise ValueError(
+            f"flops must be at most {most:.4g}, all that {N} chips can do in "
+            f"{seconds:g} s; got {flops!r}"
+        )
+
+
+@takes(_within_the_peak, flops=size, seconds=size, N=how_many, chip=Chip)
 def mfu(flops, seconds, N, chip, precision="bf16"):
     """Model FLOPs utilisation: the part of the peak that was reached.
 
@@ -470,5 +729,4 @@ def mfu(flops, seconds, N, chip, precision="bf16"):
     raises     ValueError that names the argument and what was expected
     source     PaLM paper
     """
-    flops, seconds = sizes(flops=flops, seconds=seconds)
-    return flops / (seconds * how_many("N", N) * flops_at(chip, precision))
+    return flops / (seconds * N * flops_at(chip, precision))

@@ -8,16 +8,27 @@ cuts heads, F and the vocabulary, and leaves the gains of norms whole.
 
 from typing import NamedTuple
 
-from shardlab.arguments import one_of
-from shardlab.cost.sizes import at_least_one, sizes
-from shardlab.cost.volumes import NOTHING, Step, replicated_volume, tp_volume
+from shardlab.arguments import at_least_one, flag, plain, size, takes
+from shardlab.cost.volumes import (
+    NOTHING,
+    Step,
+    refuse_idle,
+    replicated_volume,
+    tp_volume,
+)
+
+__all__ = [
+    "TRANSFORMERS",
+    "Elements",
+    "transformer_elements",
+    "transformer_volume",
+]
 
 TRANSFORMERS = (
     *("none", "dp", "zero1", "zero2", "fsdp"),
     *("megatron", "sequence", "fsdp_tp"),
 )
 _ON_Y = ("megatron", "sequence", "fsdp_tp")
-_EITHER = (True, False)
 
 
 class Elements(NamedTuple):
@@ -36,6 +47,7 @@ class Elements(NamedTuple):
         return sum(self)
 
 
+@takes(L=size, D=size, F=size, h=size, kv=size, vocab=size, Y=at_least_one)
 def transformer_elements(L, D, F, h, kv, vocab, Y=1):
     """Weights of a Transformer, as far as tensor parallelism lets a chip have.
 
@@ -47,46 +59,79 @@ def transformer_elements(L, D, F, h, kv, vocab, Y=1):
     raises    ValueError that names the argument and what was expected
     source    scaling-book part 4
     """
-    L, D, F = sizes(L=L, D=D, F=F)
-    h, kv, vocab = sizes(h=h, kv=kv, vocab=vocab)
-    Y = at_least_one("Y", Y)
     matrices = 2 * D * h + 2 * D * kv + 3 * D * F
     return Elements(L * (matrices / Y + 2 * D), 2 * vocab * D / Y + D)
 
 
+def _refuse_idle_options(strategy, kept, grad_bytes):
+    """ValueError for an option that the strategy does not have."""
+    if kept and strategy not in ("fsdp", "fsdp_tp"):
+        raise ValueError(
+            f"kept must be False for the strategy {strategy!r}, which gathers "
+            f"no weights; got {kept!r}"
+        )
+    if grad_bytes and strategy in ("none", "megatron", "sequence"):
+        raise ValueError(
+            f"grad_bytes must be None for the strategy {strategy!r}, whose "
+            f"chips share no weights over X; got {grad_bytes!r}"
+        )
+
+
+@takes(
+    refuse_idle,
+    _refuse_idle_options,
+    strategy=TRANSFORMERS,
+    B=size,
+    itemsize=size,
+    kept=flag,
+    grad_bytes=size,
+)
 def transformer_volume(
-    strategy, B, L, D, F, h, kv, vocab, X=1, Y=1, itemsize=2, kept=False
+    strategy,
+    B,
+    L,
+    D,
+    F,
+    h,
+    kv,
+    vocab,
+    X=1,
+    Y=1,
+    itemsize=2,
+    kept=False,
+    *,
+    grad_bytes=None,
 ):
     """Bytes that a training step of a Transformer moves over each mesh axis.
 
-    strategy  one of TRANSFORMERS
-    B         tokens of the step
+    strategy    one of TRANSFORMERS
+    B           tokens of the step
     L, D, F, h, kv, vocab  as in `transformer_elements`
-    X, Y      chips of the data axis and of the TP axis
-    itemsize  bytes per element of weights and activations; 2 is bf16
-    kept      FSDP: True keeps the weights of all layers that forward gathered;
-              False gathers those of the layers again. The head's are kept: the
-              backward pass begins where forward ends
-    returns   {"X": Step, "Y": Step}
-    raises    ValueError that names the argument and what was expected
-    source    scaling-book part 5; Megatron-LM paper; ZeRO paper
+    X, Y        chips of the data axis and of the TP axis
+    itemsize    bytes per element of weights and activations; 2 is bf16
+    kept        FSDP: True keeps the weights of all layers that forward
+                gathered; False gathers those of the layers again. The head's
+                are kept: the backward pass begins where forward ends
+    grad_bytes  bytes per element of the gradients that are summed over X; 4 is
+                float32; None: itemsize
+    returns     {"X": Step, "Y": Step}
+    raises      ValueError that names the argument and what was expected
+    source      scaling-book part 5; Megatron-LM paper; ZeRO paper
     """
-    one_of("strategy", strategy, TRANSFORMERS)
-    _refuse_idle(strategy, X, Y)
     weights = transformer_elements(L, D, F, h, kv, vocab, Y)
-    B, L, D, itemsize = sizes(B=B, L=L, D=D, itemsize=itemsize)
+    L, D = plain(L), plain(D)
     moved = {
-        "X": _over_X(strategy, weights, itemsize, kept),
+        "X": _over_X(strategy, weights, itemsize, kept, grad_bytes or itemsize),
         "Y": _over_Y(strategy, B, L, D, X, itemsize),
     }
     chips = {"X": X, "Y": Y}
     return {a: moved[a] if n > 1 else NOTHING for a, n in chips.items()}
 
 
-def _over_X(strategy, weights, itemsize, kept):
+def _over_X(strategy, weights, itemsize, kept, grad_bytes):
     """Weights and gradients, under data parallelism, ZeRO and FSDP."""
-    W = dW = itemsize * weights.total
-    again = 0 if one_of("kept", kept, _EITHER) else itemsize * weights.layers
+    W, dW = itemsize * weights.total, grad_bytes * weights.total
+    again = 0 if kept else itemsize * weights.layers
     return {
         "dp": Step(forward=0, backward=2 * dW),
         "zero1": Step(forward=0, backward=dW, update=W),
@@ -111,16 +156,3 @@ def _over_Y(strategy, B, L, D, X, itemsize):
     if strategy == "megatron":
         gains = 0  # every chip sees all tokens
     return Step(blocks * forward + logits, blocks * backward + gains)
-
-
-def _refuse_idle(strategy, X, Y):
-    """ValueError if an axis has chips that the strategy leaves idle."""
-    uses = {"none": "", "megatron": "Y", "sequence": "Y", "fsdp_tp": "XY"}
-    for name, chips in (("X", X), ("Y", Y)):
-        if at_least_one(name, chips) > 1 and name not in uses.get(
-            strategy, "X"
-        ):
-            raise ValueError(
-                f"{name} must be 1 for the strategy {strategy!r}, which does "
-                f"not use that axis; got {chips!r}"
-            )
