@@ -68,6 +68,33 @@ LOCAL = ELEMENTWISE.union(
 )
 # A composite is one operation by name, with a function that says what it does.
 CALLS = ("func.call", "stablehlo.composite")
+# The operations of StableHLO that are neither counted nor local, and why.
+_WHY = {
+    "it hands bytes to others beside the collectives": (
+        "async_done async_start cross-replica-sum infeed outfeed recv send"
+    ),
+    "it orders what is not in the program": "after_all create_token",
+    "it is code that is not in the program": "custom_call",
+    "its sizes are known only when it runs": (
+        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota "
+        "dynamic_pad dynamic_reshape get_dimension_size real_dynamic_slice "
+        "set_dimension_size"
+    ),
+    "its bytes stand in several values at once": "get_tuple_element tuple",
+    "it counts replicas of the program, and not devices": "replica_id",
+    "its numbers are drawn when it runs": "rng",
+    "its numbers have fewer bytes than they say": (
+        "uniform_dequantize uniform_quantize"
+    ),
+    "JAX writes dot_general or gather for it": (
+        "einsum torch_index_select unary_einsum"
+    ),
+}
+REFUSED = {
+    f"stablehlo.{name}": why
+    for why, names in _WHY.items()
+    for name in names.split()
+}
 # What may stand in the body of a reduction or a sort.
 QUIET = LOCAL | {"sdy.sharding_constraint", "stablehlo.case", "stablehlo.if"}
 STEPS = 200_000
@@ -201,7 +228,8 @@ def check_operations(module):
         for op in pending.pop().operations:
             pending += op.bodies
             if op.name not in KNOWN:
-                refuse(op.name, "what it does is not known here")
+                why = REFUSED.get(op.name, "what it does is not known here")
+                refuse(op.name, why)
 
 
 def walk(body, layouts, scope):
@@ -560,6 +588,8 @@ def turns(op, scope):
     counter, limit = compared.inputs
     if compared.said.get("comparison_direction") != "LT":
         return None
+    if compared.said.get("compare_type") not in (None, order(counter)):
+        return None
     if counter not in test.inputs:
         return None
     place = test.inputs.index(counter)
@@ -572,6 +602,12 @@ def turns(op, scope):
     if first + times * step > np.iinfo(counter.dtype).max:
         return None
     return times
+
+
+def order(value):
+    """How whole numbers of a type are compared, None for other types."""
+    kinds = {"i": "SIGNED", "u": "UNSIGNED"}
+    return kinds.get(np.dtype(value.dtype).kind)
 
 
 def outside(value, op, scope):

@@ -1,9 +1,9 @@
 """From a function and its arguments to the list of its collectives."""
 
 import jax
-from jax.interpreters.partial_eval import dce_jaxpr
 
 from shardlab.arguments import one_of
+from shardlab.count.jax_inside import dce_jaxpr
 from shardlab.count.layouts import from_array
 from shardlab.count.records import Moved
 from shardlab.count.walk import bodies, walk

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from shardlab.arguments import whole
+from shardlab.arguments import flag, whole
 
 # V is the whole array of one group of N devices: after a gather, before a
 # scatter or a sum. A permute's or a broadcast's V is its message. A Reduce to
@@ -205,15 +205,18 @@ def volumes(moved):
     return {key: volume(group) for key, group in groups.items()}
 
 
-def table(moved):
+def table(moved, with_volume=True):
     """The records as text: a line for each kind and axes, and their sum.
 
-    moved    what `collectives` returns
-    returns  str; volume and sent are in bytes, for all executions together
-    raises   ValueError that names moved, where it holds what is no record
-    source   chapter 3
+    moved        what `collectives` returns
+    with_volume  False: the column of the volume is left out
+    returns      str; volume and sent are in bytes, for all executions together
+    raises       ValueError that names moved, where it holds what is no record,
+                 or with_volume, where it is neither True nor False
+    source       chapters 2 and 3
     """
     moved, groups = checked(moved), defaultdict(list)
+    with_volume = flag("with_volume", with_volume)
     for c in moved:
         groups[(c.kind, ", ".join(c.axes))].append(c)
     rows = [("collective", "axes", "times", "volume [B]", "sent [B]")]
@@ -223,6 +226,8 @@ def table(moved):
         rows.append(
             (kind, axes, times, f"{volume(group):,}", f"{sent(group):,}")
         )
+    if not with_volume:
+        rows = [(*row[:3], row[4]) for row in rows]
     return columns(rows)
 
 

@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 import jax
 import jax.numpy as jnp
 
-# The bindings of MLIR have no public name in JAX; this is the only place that
-# uses these, and the version of JAX is pinned.
-from jax._src.interpreters.mlir import make_ir_context
-from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy, stablehlo
-
+from shardlab.count.jax_inside import ir, make_ir_context, sdy, stablehlo
 from shardlab.count.layouts import Axis, Layout, refuse
 
 DTYPES = {
@@ -398,8 +393,10 @@ _PERMUTE = ("stablehlo.collective_permute",)
 OF = {
     "callee": ("func.call",),
     "channel_handle": _GROUPS + _PERMUTE,
+    "compare_type": ("stablehlo.compare",),
     "comparison_direction": ("stablehlo.compare",),
     "decomposition": ("stablehlo.composite",),
+    "dot_dimension_numbers": ("stablehlo.dot_general",),
     "in_shardings": _MANUAL,
     "manual_axes": _MANUAL,
     "out_shardings": _MANUAL,
@@ -412,10 +409,14 @@ OF = {
 READ = {
     "callee": lambda a: ir.FlatSymbolRefAttr(a).value,
     "channel_handle": lambda a: stablehlo.ChannelHandle(a).handle,
+    "compare_type": lambda a: stablehlo.ComparisonTypeAttr(a).value,
     "comparison_direction": lambda a: (
         stablehlo.ComparisonDirectionAttr(a).value
     ),
     "decomposition": lambda a: ir.FlatSymbolRefAttr(a).value,
+    "dot_dimension_numbers": lambda a: tuple(
+        stablehlo.DotDimensionNumbers(a).lhs_contracting_dimensions
+    ),
     "manual_axes": lambda a: tuple(sdy.ManualAxesAttr(a)),
     "replica_groups": integers,
     "source_target_pairs": integers,

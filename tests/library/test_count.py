@@ -1200,6 +1200,20 @@ def test_the_table_reads_in_columns():
     ]
 
 
+def test_the_table_may_leave_the_volume_out():
+    assert count.table(mixed(), with_volume=False).splitlines() == [
+        "collective  axes  times  sent [B]",
+        "all_reduce  X         3       144",
+        "all_gather  X         1        96",
+        "all_to_all  Y         1        64",
+        "total                 5       304",
+    ]
+    with pytest.raises(
+        ValueError, match="with_volume must be one of True, False"
+    ):
+        count.table(mixed(), with_volume="no")
+
+
 def test_the_table_of_nothing_says_zero():
     assert count.table(()).splitlines()[-1].split() == ["total", "0", "0", "0"]
 

@@ -10,7 +10,7 @@ from jax import P
 from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import count
-from shardlab.strategies import block, dp, fsdp, fsdp_tp, none, tp, typed
+from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp, typed
 
 MESH = (4, 2), ("X", "Y")
 sizes = st.integers(1, 6)
@@ -38,12 +38,12 @@ def test_an_outer_product_has_one_term():
     assert count.flops(lambda x: x[:, None] @ x[None], shape(5)) == 2 * 25
 
 
-@pytest.mark.parametrize("strategy", [none, dp, fsdp, tp, fsdp_tp])
+@pytest.mark.parametrize("strategy", [one_chip, dp, fsdp, tp, fsdp_tp])
 def test_strategies_share_the_work_and_add_none(strategy):
     B, D, F = 16, 24, 40
     mesh = AbstractMesh(*MESH, (AxisType.Auto,) * 2)
     args = block.arguments(strategy, mesh, B, D, F)
-    sharing = {"none": 1, "dp": 4, "fsdp": 4, "tp": 2, "fsdp_tp": 8}
+    sharing = {"one_chip": 1, "dp": 4, "fsdp": 4, "tp": 2, "fsdp_tp": 8}
     share = sharing[strategy.__name__.rpartition(".")[2]]
     program = block.gradients(strategy, mesh)
     assert count.flops(program, *args) == 12 * B * D * F // share

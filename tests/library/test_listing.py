@@ -9,7 +9,16 @@ from jax import P
 from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import count
-from shardlab.strategies import block, dp, fsdp, fsdp_tp, none, tp, typed, zero1
+from shardlab.strategies import (
+    block,
+    dp,
+    fsdp,
+    fsdp_tp,
+    one_chip,
+    tp,
+    typed,
+    zero1,
+)
 
 B, D, F = 512, 64, 256
 LETTERS = {"B": B, "D": D, "F": F}
@@ -96,7 +105,7 @@ def test_one_chip_has_no_axes():
     args = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     names = ["dOut", "In", "Tmp", "W_in", "W_out"]
     assert count.listing(
-        none.backward, *args, names=names, letters=LETTERS
+        one_chip.backward, *args, names=names, letters=LETTERS
     ) == (
         "product  Tmp[B, F] ·_B dOut[B, D] -> [F, D]\n"
         "product  dOut[B, D] ·_D W_out[F, D] -> [B, F]\n"
