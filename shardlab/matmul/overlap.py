@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 from shardlab import ring
-from shardlab.arguments import one_of, real, whole
+from shardlab.arguments import amount, how_many, one_of, real, takes, whole
 
 
+@takes(math=amount, comm=amount, X=how_many)
 def t_overlapped(math, comm, X):
     """Seconds of a product whose blocks arrive one by one, and are used so.
 
@@ -17,8 +18,7 @@ def t_overlapped(math, comm, X):
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3; chapter 4
     """
-    math, comm = real("math", math), real("comm", comm)
-    return max(math, comm + math / whole("X", X))
+    return max(math, comm + math / X)
 
 
 class Work(NamedTuple):

@@ -535,8 +535,9 @@ def test_a_film_of_a_product_shows_every_term_once():
         film = plot.product_player(steps, N, "a film")
         assert film.html.count("<figure>") == N
         assert len(film.html) < 100_000
+        blues = [plot.shade("X", n, N) for n in range(N)]
         *_, last = film.html.split("<figure>")
-        fills = [last.count(f"fill:{fill}") for fill in plot.FILLS[:N]]
+        fills = [last.count(f'fill="{fill}"') for fill in blues]
         # In the end each block is in one hand and amid one chip's rows of B,
         # and is a term of every chip's C.
         assert fills == [N + 2] * N
