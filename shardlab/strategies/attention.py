@@ -24,6 +24,7 @@ def scores(Q, K, ahead):
     QK = jnp.einsum("tgrd,sgd->grts", Q, K, preferred_element_type="float32")
     past = jnp.arange(S) + ahead <= jnp.arange(T)[:, None]
     # Not -inf: a block may hold no key of the past, and must not give NaN.
+    # Its lse is then about -1e30, and `merge` gives it the weight exp(-1e30).
     return jnp.where(past, QK / d**0.5, -1e30)
 
 

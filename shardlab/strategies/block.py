@@ -1,11 +1,31 @@
 """The two-matmul block on a mesh, under any of the strategies."""
 
+from inspect import signature
+
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding
 
-from shardlab.arguments import whole as check
-from shardlab.strategies import none
+from shardlab.arguments import takes, whole
+from shardlab.strategies.loss import squared_error
+
+
+def known_options(strategy, options):
+    """Refuse an option that a strategy's forward does not have.
+
+    strategy  a module of shardlab.strategies
+    options   values by name
+    raises    ValueError that names the option and those that there are
+    """
+    choices = [
+        name
+        for name, parameter in signature(strategy.forward).parameters.items()
+        if parameter.default is not parameter.empty
+    ]
+    for name in options:
+        if name not in choices:
+            known = ", ".join(choices) or "none"
+            raise ValueError(f"options must be of {known}, got {name!r}")
 
 
 def forward(strategy, mesh):
@@ -26,44 +46,44 @@ def forward(strategy, mesh):
     )
 
 
-def gradients(strategy, mesh, keep_In=True, keep_weights=False):
+@takes(known_options)
+def gradients(strategy, mesh, **options):
     """Forward pass, loss and backward pass.
 
-    strategy      a module of shardlab.strategies
-    mesh          jax.sharding.Mesh or AbstractMesh with the strategy's axes
-    keep_In       the backward pass uses In as forward gathered it, or again
-                  gathers what it needs
-    keep_weights  the same for W_in and W_out
-    returns       a function of In[B, D], Target[B, D], W_in[D, F] and
-                  W_out[F, D] that gives the parts of the loss (their sum is
-                  the loss), dIn[B, D], dW_in[D, F] and dW_out[F, D]
-    source        chapter 5
+    strategy  a module of shardlab.strategies
+    mesh      jax.sharding.Mesh or AbstractMesh with the strategy's axes
+    options   of the strategy: kept=True keeps gathered weights for backward,
+              regather=True gathers activations again
+    returns   a function of In[B, D], Target[B, D], W_in[D, F] and W_out[F, D]
+              that gives the parts of the loss (their sum is the loss),
+              dIn[B, D], dW_in[D, F] and dW_out[F, D]
+    raises    ValueError for an option that the strategy does not have
+    source    chapter 5
     """
     L = strategy.LAYOUT
     return jax.shard_map(
-        both_passes(strategy, keep_In, keep_weights),
+        both_passes(strategy, **options),
         mesh=mesh,
         in_specs=(L["In"], L["In"], L["W_in"], L["W_out"]),
         out_specs=(L["loss"], L["In"], L["dW_in"], L["dW_out"]),
     )
 
 
-def both_passes(strategy, keep_In, keep_weights):
+def both_passes(strategy, **options):
     """Forward pass, loss and backward pass of one device.
 
-    strategy, keep_In, keep_weights  as in `gradients`
+    strategy, options  as in `gradients`
 
     returns  a function of the pieces of In, Target, W_in and W_out that gives
              this device's part of the loss, dIn, dW_in and dW_out
+    raises   ValueError for an option that the strategy does not have
     source   chapter 5
     """
 
     def per_device(In, Target, W_in, W_out):
-        Out, (In_kept, Tmp, *kept) = strategy.forward(In, W_in, W_out)
-        part, dOut = none.loss(Out, Target)
-        In = In_kept if keep_In else In
-        W_in, W_out = kept if keep_weights else (W_in, W_out)
-        return part[None], *strategy.backward(dOut, In, Tmp, W_in, W_out)
+        Out, saved = strategy.forward(In, W_in, W_out, **options)
+        part, dOut = squared_error(Out, Target)
+        return part[None], *strategy.backward(dOut, *saved, **options)
 
     return per_device
 
@@ -93,17 +113,18 @@ def updates(strategy, mesh):
     )
 
 
-def train(strategy, mesh, keep_In=True, keep_weights=False):
+@takes(known_options)
+def train(strategy, mesh, **options):
     """A whole training step: both passes, then the optimiser's step.
 
-    strategy ... keep_weights  as in `gradients`
+    strategy, mesh, options  as in `gradients`
 
     returns  a function of In, Target, W_in, W_out and the optimiser states of
              both weights that gives the parts of the loss, dIn, W_in, W_out
              and the new states
     source   chapter 5
     """
-    passes = gradients(strategy, mesh, keep_In, keep_weights)
+    passes = gradients(strategy, mesh, **options)
     update = updates(strategy, mesh)
 
     def step(In, Target, W_in, W_out, state_in, state_out):
@@ -125,7 +146,7 @@ def arguments(strategy, mesh, B, D, F, dtype=jnp.bfloat16):
              not divide
     source   chapter 5
     """
-    B, D, F = check("B", B), check("D", D), check("F", F)
+    B, D, F = whole("B", B), whole("D", D), whole("F", F)
     shapes = {"In": (B, D), "W_in": (D, F), "W_out": (F, D)}
     In, W_in, W_out = (
         placed(name, shape, dtype, mesh, strategy.LAYOUT[name])
@@ -146,7 +167,7 @@ def states(strategy, mesh, D, F):
              not divide
     source   chapter 5
     """
-    D, F = check("D", D), check("F", F)
+    D, F = whole("D", D), whole("F", F)
     pieces = {"dW_in": (D, F), "dW_out": (F, D)}
     return tuple(
         (placed(name, shape, jnp.float32, mesh, strategy.LAYOUT[name]),) * 3

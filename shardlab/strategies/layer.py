@@ -5,11 +5,13 @@ A strategy's LAYOUT names its arguments in their order, then Out and loss;
 gives the gradient of each argument, which lies as the argument does.
 """
 
+from inspect import signature
+
 import jax
 
 from shardlab.arguments import whole
-from shardlab.strategies import none
-from shardlab.strategies.block import placed
+from shardlab.strategies.block import known_options, placed
+from shardlab.strategies.loss import squared_error
 
 
 def arguments_of(strategy):
@@ -62,8 +64,10 @@ def forward(strategy, mesh, **options):
     strategy, mesh, options  as in `gradients`
 
     returns  a function of the strategy's arguments that gives Out
+    raises   ValueError as `gradients`
     source   chapter 13
     """
+    known_options(strategy, options)
     specs = tuple(strategy.LAYOUT[name] for name in arguments_of(strategy))
     return jax.shard_map(
         lambda *pieces: strategy.forward(*pieces, **options)[0],
@@ -78,19 +82,27 @@ def gradients(strategy, mesh, **options):
 
     strategy  a module of shardlab.strategies with a LAYOUT as said above
     mesh      jax.sharding.Mesh or AbstractMesh with the axes it names
-    options   of the strategy's forward, such as C and k of `expert`
+    options   of the strategy's forward, such as C and k of `expert`; its
+              backward gets those that it takes as well
     returns   a function of Target, laid out as Out, and the strategy's
               arguments that gives the parts of the loss (their sum is the
               loss) and the gradient of each argument
+    raises    ValueError that names an option that forward does not take
     source    chapter 13
     """
     L = strategy.LAYOUT
     specs = tuple(L[name] for name in arguments_of(strategy))
+    known_options(strategy, options)
+    back = {
+        name: value
+        for name, value in options.items()
+        if name in signature(strategy.backward).parameters
+    }
 
     def per_device(Target, *pieces):
         Out, saved = strategy.forward(*pieces, **options)
-        part, dOut = none.loss(Out, Target)
-        return part[None], *strategy.backward(dOut, *saved)
+        part, dOut = squared_error(Out, Target)
+        return part[None], *strategy.backward(dOut, *saved, **back)
 
     return jax.shard_map(
         per_device,

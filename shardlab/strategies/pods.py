@@ -30,8 +30,8 @@ def across(inside):
     source   scaling-book part 5, scaling across pods
     """
 
-    def backward(dOut, In, Tmp, W_in, W_out):
-        dIn, dW_in, dW_out = inside.backward(dOut, In, Tmp, W_in, W_out)
+    def backward(dOut, *saved, **options):
+        dIn, dW_in, dW_out = inside.backward(dOut, *saved, **options)
         dW_out = psum(dW_out, "P")  # such as dW_out[F, D_X] {U_P}
         dW_in = psum(dW_in, "P")  # each chip crosses with its own piece
         return dIn, dW_in, dW_out

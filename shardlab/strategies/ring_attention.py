@@ -1,5 +1,7 @@
 """Ring attention: queries stay, keys and values travel round the ring."""
 
+from functools import partial
+
 import jax.numpy as jnp
 from jax import P, lax
 
@@ -29,7 +31,8 @@ def distance(turn, tokens):
     source   Ring Attention paper
     """
     here, N = lax.axis_index("Z"), lax.axis_size("Z")
-    return ((here - turn) % N - here) * tokens
+    home = (here - turn) % N  # the chip that these keys come from
+    return (home - here) * tokens
 
 
 def merge(Out, lse, other, other_lse):
@@ -46,23 +49,66 @@ def merge(Out, lse, other, other_lse):
     return share[0] * Out + share[1] * other, both
 
 
+def no_keys(Q):
+    """Attention to no keys at all, which `merge` can begin with.
+
+    Q        Q[T, G, R, d]
+    returns  Out[T, G, R, d] of zeros and lse[G, R, T] of -inf, in float32
+    source   FlashAttention paper
+    """
+    lse = jnp.full_like(Q[..., 0], -jnp.inf, "float32")
+    return jnp.zeros_like(Q, "float32"), lse.transpose(1, 2, 0)
+
+
+def go_round(use, seen, *blocks):
+    """Blocks go round the ring once, and each is used on every chip.
+
+    A block is sent on before it is used: neither waits for the other, so the
+    hop can hide. The last one to come stays, which makes N-1 hops.
+
+    use      function of what was seen, the turn and the blocks that are here
+    seen     what it begins with, such as `no_keys`
+    blocks   arrays, of this chip at turn 0
+    returns  what `use` has made of all of them
+    source   Ring Attention paper
+    """
+
+    def take_turn(carry, turn):
+        seen, *blocks = carry
+        coming = onward(*blocks)
+        return (use(seen, turn, *blocks), *coming), None
+
+    last = lax.axis_size("Z") - 1
+    start = (seen, *blocks)
+    (seen, *blocks), _ = lax.scan(take_turn, start, jnp.arange(last))
+    return use(seen, last, *blocks)
+
+
+def attend_next(Q, seen, turn, K, V):
+    """Attention to the keys that are here at a turn, merged with the others.
+
+    Q        Q[T_Z, G, R, d]
+    seen     Out and lse over the keys of earlier turns
+    turn     hops that the keys have made
+    K, V     K[T_Z, G, d], V[T_Z, G, d]
+    returns  Out and lse
+    source   Ring Attention paper
+    """
+    more = attend(Q, K, V, distance(turn, len(Q)))
+    return merge(*seen, *more)
+
+
 def forward(Q, K, V):
     """Ring attention: N-1 hops of K and V, each 1/N of them: no gather.
+
+    Blocks of the future are computed and thrown away, nearly half of all:
+    `zigzag` is the cure.
 
     Q, K, V  Q[T_Z, G, R, d], K[T_Z, G, d], V[T_Z, G, d]
     returns  Out[T_Z, G, R, d], and Q, K, V, Out, lse
     source   Ring Attention paper
     """
-
-    def hop(carry, turn):
-        K, V, Out, lse = carry
-        K, V = onward(K, V)
-        more = attend(Q, K, V, distance(turn, len(Q)))
-        return (K, V, *merge(Out, lse, *more)), None
-
-    start = (K, V, *attend(Q, K, V))
-    turns = jnp.arange(1, lax.axis_size("Z"))
-    (_, _, Out, lse), _ = lax.scan(hop, start, turns)
+    Out, lse = go_round(partial(attend_next, Q), no_keys(Q), K, V)
     return Out.astype(Q.dtype), (Q, K, V, Out, lse)
 
 

@@ -3,7 +3,7 @@
 from jax import P
 from jax.lax import all_gather, psum_scatter
 
-from shardlab.strategies import adam, none
+from shardlab.strategies import adam, one_chip
 
 LAYOUT = {
     "In": P("X", None),
@@ -13,7 +13,7 @@ LAYOUT = {
     "dW_out": P("X", None),
     "loss": P("X"),
 }
-forward = none.forward
+forward = one_chip.forward
 
 
 def backward(dOut, In, Tmp, W_in, W_out):
@@ -24,7 +24,7 @@ def backward(dOut, In, Tmp, W_in, W_out):
     returns  dIn[B_X, D], dW_in[D_X, F], dW_out[F_X, D]
     source   ZeRO paper
     """
-    dIn, dW_in, dW_out = none.backward(dOut, In, Tmp, W_in, W_out)  # {U_X}
+    dIn, dW_in, dW_out = one_chip.backward(dOut, In, Tmp, W_in, W_out)  # {U_X}
     dW_in = psum_scatter(dW_in, "X", tiled=True)  # dW_in[D_X, F]
     dW_out = psum_scatter(dW_out, "X", tiled=True)  # dW_out[F_X, D]
     return dIn, dW_in, dW_out

@@ -22,10 +22,10 @@ from shardlab.strategies import (
     fsdp,
     fsdp_tp,
     gather_attention,
-    gpipe,
     layer,
     megatron,
-    none,
+    one_chip,
+    pods,
     ring_attention,
     sequence,
     tp,
@@ -33,9 +33,12 @@ from shardlab.strategies import (
     ulysses,
     zero1,
     zero2,
+    zigzag,
 )
+from shardlab.strategies.loss import squared_error
+from shardlab.strategies.pipeline import gpipe
 
-ALL = [none, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
+ALL = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 SHARDED = ALL[1:]
 MESHES = [(4, 2), (2, 4), (8, 1), (1, 8)]
 AUTO = (AxisType.Auto,) * 2
@@ -112,12 +115,43 @@ def test_loss_and_gradients_are_those_of_one_chip(strategy, sizes):
     assert_exact(passes(*integers()))
 
 
-@pytest.mark.parametrize("keep_weights", [False, True])
-@pytest.mark.parametrize("keep_In", [False, True])
-@pytest.mark.parametrize("strategy", [fsdp, tp, fsdp_tp], ids=name_of)
-def test_what_is_kept_changes_no_number(strategy, keep_In, keep_weights):
-    passes = block.gradients(strategy, devices((4, 2)), keep_In, keep_weights)
+CHOICES = {
+    fsdp: [{"kept": True}],
+    tp: [{"regather": True}],
+    fsdp_tp: [
+        {"kept": kept, "regather": regather}
+        for kept in (False, True)
+        for regather in (False, True)
+    ],
+}
+CHOSEN = [(strategy, how) for strategy in CHOICES for how in CHOICES[strategy]]
+
+
+@pytest.mark.parametrize(("strategy", "how"), CHOSEN, ids=str)
+def test_what_is_kept_changes_no_number(strategy, how):
+    passes = block.gradients(strategy, devices((4, 2)), **how)
     assert_exact(jax.jit(passes)(*integers()))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "how", "said"),
+    [
+        (dp, {"kept": True}, "options must be of none, got 'kept'"),
+        (tp, {"kept": True}, "options must be of regather, got 'kept'"),
+        (fsdp, {"regather": True}, "options must be of kept, got 'regather'"),
+        (pods.across(dp), {"kept": True}, "options must be of none"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_refused(strategy, how, said):
+    with pytest.raises(ValueError, match=said):
+        block.gradients(strategy, chips(8, 1), **how)
+
+
+def test_an_option_that_a_layer_does_not_take_is_refused():
+    with pytest.raises(ValueError, match="options must be of C, k, got 'c'"):
+        layer.gradients(expert, line(8), c=2)
+    with pytest.raises(ValueError, match="options must be of none, got 'C'"):
+        layer.forward(attention, line(1), C=2)
 
 
 @pytest.mark.parametrize("strategy", ALL, ids=name_of)
@@ -140,11 +174,11 @@ def test_the_hand_written_derivative_is_jaxs_own():
         return ((In @ W_in @ W_out - Target) ** 2).sum() / 2
 
     expected = jax.grad(loss, argnums=(0, 1, 2))(In, W_in, W_out)
-    Out, saved = none.forward(In, W_in, W_out)
-    part, dOut = none.loss(Out, Target)
+    Out, saved = one_chip.forward(In, W_in, W_out)
+    part, dOut = squared_error(Out, Target)
     assert float(part) == pytest.approx(float(loss(In, W_in, W_out)), rel=1e-6)
     for found, wanted in zip(
-        none.backward(dOut, *saved), expected, strict=True
+        one_chip.backward(dOut, *saved), expected, strict=True
     ):
         # Sums of at most 40 float32 products, two deep: 40 eps of the scale.
         scale = np.abs(wanted).max()
@@ -165,7 +199,7 @@ def test_a_training_step_is_that_of_one_chip(strategy):
     # The gradients are equal bit by bit; the update is elementwise and may be
     # compiled with fused multiply-adds here and without them there. Its terms
     # are as large as the largest results: two roundings of those.
-    expected = jax.tree.leaves(trained(none, (4, 2))[1:])
+    expected = jax.tree.leaves(trained(one_chip, (4, 2))[1:])
     found = jax.tree.leaves(trained(strategy, (4, 2))[1:])
     for one, other in zip(found, expected, strict=True):
         scale = np.abs(other).max()
@@ -207,11 +241,11 @@ def passes(b, d, f, x, y):
     The rest is the backward pass and, for ZeRO-1 and -2, the weights that
     are gathered after the optimiser's step.
     """
-    again, kept = {"keep_In": False}, {"keep_weights": True}
+    again, kept = {"regather": True}, {"kept": True}
     b_x, f_y = Fraction(b, x), Fraction(f, y)
     mixed = 4 * b_x * d + 4 * d * f_y
     return {
-        "N11": (none, {}, 0, 0),
+        "N11": (one_chip, {}, 0, 0),
         "T1.9": (dp, {}, 0, 8 * d * f),
         "C3.9": (zero1, {}, 0, 4 * d * f + 4 * d * f),
         "C3.10": (zero2, {}, 0, 4 * d * f + 4 * d * f),
@@ -361,18 +395,28 @@ def test_zero2_never_holds_two_whole_gradients_and_zero1_does():
 # --- the same strategies in types ---------------------------------------------
 
 TYPED = {"dp": dp, "fsdp": fsdp, "tp": tp, "fsdp_tp": fsdp_tp}
+KNOWN = {
+    "dp": (),
+    "fsdp": ("kept",),
+    "tp": ("regather",),
+    "fsdp_tp": ("kept", "regather"),
+}
 
 
 @pytest.mark.parametrize("regather", [False, True])
 @pytest.mark.parametrize("name", TYPED)
 def test_types_count_as_the_strategy_written_by_hand(name, regather):
     strategy, sizes = TYPED[name], (2**12, 2**10, 2**11)
+    again = {"regather": regather, "kept": not regather}
     by_hand = count.collectives(
         block.gradients(
             strategy,
             chips(32, 16),
-            keep_In=not regather,
-            keep_weights=not regather,
+            **{
+                choice: value
+                for choice, value in again.items()
+                if choice in KNOWN[name]
+            },
         ),
         *block.arguments(strategy, chips(32, 16), *sizes),
     )
@@ -532,6 +576,81 @@ def test_attention_beside_another_axis(strategy):
     assert_close(compiled(layer.gradients(strategy, mesh))(*args), expected)
 
 
+@pytest.mark.parametrize("size", [8, 4, 1])
+def test_zigzag_is_attention_of_one_chip_in_another_order(size):
+    args, (loss, gradients) = sequence_of_tokens()
+    order = zigzag.order(T, size)
+    passes = layer.gradients(zigzag, line(size))
+    got = compiled(passes)(*(x[order] for x in args))
+    assert_close(got, (loss, [g[order] for g in gradients]))
+
+
+def test_every_chip_has_a_piece_and_its_mirror_image():
+    assert zigzag.order(8, 2).tolist() == [0, 1, 6, 7, 2, 3, 4, 5]
+    for N in (1, 3, 5):
+        T = 6 * N
+        order = zigzag.order(T, N)
+        assert sorted(order) == list(range(T))
+        # A token sees as many as its place says: every chip has as much work.
+        work = (order + 1).reshape(N, -1).sum(1)
+        assert len(set(work)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        pytest.param((12, 4), "T must be a multiple of 2 N = 8, got 12"),
+        pytest.param((0, 4), "T must be"),
+        pytest.param((8, 0), "N must be"),
+        pytest.param((8.5, 2), "T must be a whole number"),
+    ],
+)
+def test_zigzag_refuses_what_cannot_be_dealt(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        zigzag.order(*sizes)
+
+
+@pytest.mark.parametrize("N", [1, 2, 4, 8])
+def test_zigzag_multiplies_half_of_what_the_ring_does(N):
+    mesh = AbstractMesh((N,), ("Z",), AUTO[:1])
+    each = {"Q": (64 * N, 3, 2, 8), "K": (64 * N, 3, 8), "V": (64 * N, 3, 8)}
+    flops = {}
+    for strategy in (ring_attention, zigzag):
+        Q, K, V = layer.shapes(strategy, mesh, **each)
+        flops[strategy] = count.flops(layer.forward(strategy, mesh), Q, K, V)
+        passes = layer.gradients(strategy, mesh)
+        moved = count.collectives(passes, Q, Q, K, V)
+        assert count.sent(moved) == 6 * (N - 1) * 64 * 3 * 8 * 2
+    # Blocks of (t/2)^2: 4 a turn, or 2, and 3 at the first one.
+    ratio = Fraction(flops[zigzag], flops[ring_attention])
+    assert ratio == Fraction(2 * N + 1, 4 * N)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_ulysses_shares_heads_of_keys_among_chips(groups):
+    heads, one = 8, ulysses_of(groups, 8, attention, 1)
+    got = ulysses_of(groups, heads, ulysses, 8)
+    assert_close(got, (one[0].sum(), one[1:]))
+
+
+def ulysses_of(groups, heads, strategy, size):
+    """Parts of the loss and gradients of attention with grouped heads."""
+    shape = (T, groups, heads // groups, d)
+    args = [normal(51, *shape), normal(52, *shape)]
+    args += [normal(53, T, groups, d), normal(54, T, groups, d)]
+    return compiled(layer.gradients(strategy, line(size)))(*args)
+
+
+def test_copies_of_keys_travel_as_often_as_they_are_needed():
+    mesh = AbstractMesh((8,), ("Z",), AUTO[:1])
+    each = {"Q": (64, 2, 8, 4), "K": (64, 2, 4), "V": (64, 2, 4)}
+    Q, K, V = layer.shapes(ulysses, mesh, **each)
+    both = count.collectives(layer.gradients(ulysses, mesh), Q, Q, K, V)
+    sizes = [4 * c.volume for c in both]
+    of_Q, of_K = 64 * 16 * 4 * 2, 64 * 8 * 4 * 2  # 8 heads of keys, not 2
+    assert sizes == [of_Q, of_K, of_K, of_Q, of_Q, of_Q, of_K, of_K]
+
+
 def test_a_block_of_the_future_counts_for_nothing():
     # All scores masked: no NaN, and merged with anything it is not there.
     (_, Q, K, V), _ = sequence_of_tokens()
@@ -578,6 +697,23 @@ def everything(jaxpr):
         yield eqn
         for body in bodies(eqn):
             yield from everything(body)
+
+
+@pytest.mark.parametrize("strategy", [ring_attention, zigzag], ids=name_of)
+def test_no_product_of_a_turn_waits_for_its_hop(strategy):
+    mesh = AbstractMesh((4,), ("Z",), AUTO[:1])
+    each = {"Q": (64, 2, 2, 4), "K": (64, 2, 4), "V": (64, 2, 4)}
+    Q, K, V = layer.shapes(strategy, mesh, **each)
+    whole = jax.make_jaxpr(layer.forward(strategy, mesh))(Q, K, V).jaxpr
+    turns = [e for e in everything(whole) if e.primitive.name == "scan"]
+    (turn,) = (e.params["jaxpr"].jaxpr for e in turns)
+    hops = [e for e in turn.eqns if e.primitive.name == "ppermute"]
+    assert len(hops) == 2
+    assert {v for e in hops for v in e.invars} <= set(turn.invars)
+    come, used = {v for e in hops for v in e.outvars}, set()
+    for eqn in turn.eqns:
+        used |= {v for v in eqn.invars if not hasattr(v, "val")}
+    assert not come & used
 
 
 def test_only_the_ring_never_sees_a_whole_row_of_scores():
@@ -682,9 +818,9 @@ def test_slots_are_sent_whether_they_are_full_or_not():
 
 
 @pytest.mark.parametrize(
-    ("size", "keep_In"), [(8, True), (4, False), (1, True)]
+    ("size", "regather"), [(8, False), (4, True), (1, False)]
 )
-def test_a_norm_over_cut_tokens_is_that_of_one_chip(size, keep_In):
+def test_a_norm_over_cut_tokens_is_that_of_one_chip(size, regather):
     # C5.8
     Target, In, gain = normal(31, B, D), normal(32, B, D), normal(33, D)
     W_in, W_out = normal(34, D, F) / 5, normal(35, F, D) / 6
@@ -695,7 +831,7 @@ def test_a_norm_over_cut_tokens_is_that_of_one_chip(size, keep_In):
 
     args = In, gain, W_in, W_out
     expected = jax.value_and_grad(loss, argnums=range(4))(*args)
-    passes = layer.gradients(sequence, line(size, "Y"), keep_In=keep_In)
+    passes = layer.gradients(sequence, line(size, "Y"), regather=regather)
     assert_close(compiled(passes)(Target, *args), expected)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import cost, count, pipeline
-from shardlab.strategies import staged
-from shardlab.strategies.timetable import (
+from shardlab.strategies.pipeline import staged
+from shardlab.strategies.pipeline.timetable import (
     NOWHERE,
     TASKS,
     allotted,
@@ -434,3 +434,43 @@ def test_a_stage_that_changes_the_shape_is_refused():
     x, W = np.zeros((3, B, D), np.float32), np.zeros((2, 1, D, F), np.float32)
     with pytest.raises(ValueError, match=r"float32\[2, 4\], got float32\[2, 6"):
         jax.eval_shape(step, x, x, W)
+
+
+# ---- how long the program takes ----------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "p", "m"), SIZES)
+@pytest.mark.parametrize("forward", [1, 3])
+def test_its_ticks_take_as_long_as_the_schedule_in_lockstep(
+    name, p, m, forward
+):
+    events, ways, _ = schedule(name, p, m)
+    lasts = {"forward": forward, "backward": 5, "input": 2, "weight": 3}
+    table, _ = timetable(events, ways)
+    slower = pipeline.lockstep(events, ways, lasts)
+    ends = staged.tick_ends(table, lasts)
+    assert ends.max() == pipeline.makespan(slower)
+    for e in slower:
+        assert e.end in ends[:, e.stage] or e.end <= ends[:, e.stage].max()
+
+
+def test_who_sends_only_what_there_is_waits_less():
+    table, _ = timetable(pipeline.one_f_one_b(4, 8), pipeline.routes(4, 8))
+    lasts = {"forward": 1, "backward": 2}
+    assert staged.tick_ends(table, lasts).max() == 40
+    assert staged.tick_ends(table, lasts, rolled=False).max() == 33
+
+
+def test_the_loss_is_computed_where_the_way_ends_and_nowhere_else():
+    events, ways, _ = schedule("gpipe", 2, 4)
+    step = staged.gradients(staged.BLOCK, events, ways, abstract(2))
+    shapes = [(4, B, D), (4, B, D), ((2, 1, D, F), (2, 1, F, D))]
+    In, Target, W = jax.tree.map(
+        lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32),
+        shapes,
+        is_leaf=lambda x: isinstance(x[0], int),
+    )
+    jaxpr = str(jax.make_jaxpr(step)(In, Target, W))
+    assert jaxpr.count("reduce_sum") == 1
+    before, _, _ = jaxpr.partition("reduce_sum")
+    assert before.count("cond[") == 2  # the task of a tick, then the last stage

@@ -1,6 +1,5 @@
 """No parallelism: the two-matmul block on one chip, for comparison."""
 
-import jax.numpy as jnp
 from jax import P
 
 from shardlab.strategies import adam
@@ -27,18 +26,6 @@ def forward(In, W_in, W_out):
     Tmp = In @ W_in  # Tmp[B, F]
     Out = Tmp @ W_out  # Out[B, D]
     return Out, (In, Tmp, W_in, W_out)
-
-
-def loss(Out, Target):
-    """Half the squared distance to Target, over the values that are here.
-
-    Out      output of the block, in any layout
-    Target   what it should be, in the same layout
-    returns  the loss in float32, and its gradient dOut, laid out as Out
-    source   chapter 5
-    """
-    dOut = Out - Target
-    return jnp.sum(dOut.astype(jnp.float32) ** 2) / 2, dOut
 
 
 def backward(dOut, In, Tmp, W_in, W_out):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import P
 from jax.lax import axis_index, axis_size, ppermute
 
-from shardlab.strategies import none
+from shardlab.strategies import one_chip
 
 LAYOUT = dict.fromkeys(("In", "W_in", "W_out", "Out", "loss"), P("Z"))
 
@@ -54,7 +54,7 @@ def forward(In, W_in, W_out):
     arrived, saved = jnp.zeros_like(In[0]), []
     for tick in range(m + axis_size("Z") - 1):
         x = jnp.where(first, In[min(tick, m - 1)], arrived)
-        Out, kept = none.forward(x, W_in[0], W_out[0])
+        Out, kept = one_chip.forward(x, W_in[0], W_out[0])
         saved.append((Out, kept))
         arrived = send(Out, busy(tick, m), 1)
     Outs = jnp.stack([Out for Out, _ in saved[-m:]])
@@ -75,7 +75,7 @@ def backward(dOut, *saved):
     for tick in reversed(range(len(saved))):
         # An idle stage adds nothing: its input is zero, or its gradient is.
         dy = jnp.where(last, dOut[max(tick - len(saved) + m, 0)], arrived)
-        dx, *dW = none.backward(dy, *saved[tick])
+        dx, *dW = one_chip.backward(dy, *saved[tick])
         arrived = send(dx, busy(tick, m), -1)
         dIns, sums = [dx, *dIns], [*sums, dW]
     dIn = jnp.where(first, jnp.stack(dIns[:m]), 0)

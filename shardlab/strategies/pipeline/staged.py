@@ -25,12 +25,19 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import P
 from jax.lax import axis_index, ppermute
 
 from shardlab.arguments import one_of
-from shardlab.strategies import none
-from shardlab.strategies.timetable import NOWHERE, TASKS, Timetable, timetable
+from shardlab.strategies import one_chip
+from shardlab.strategies.loss import squared_error
+from shardlab.strategies.pipeline.timetable import (
+    NOWHERE,
+    TASKS,
+    Timetable,
+    timetable,
+)
 
 
 class Stage(NamedTuple):
@@ -112,7 +119,7 @@ def block_forward(W, In):
     returns  Out[b, D] and what is saved
     source   chapter 5
     """
-    Out, (In, Tmp, *_) = none.forward(In, *W)
+    Out, (In, Tmp, *_) = one_chip.forward(In, *W)
     return Out, (In, Tmp)
 
 
@@ -151,7 +158,7 @@ def distance(params, y, target):
     returns  the loss, dy in the precision of y, and gradients of params: zero
     source   chapter 5
     """
-    part, dy = none.loss(y, target)
+    part, dy = squared_error(y, target)
     return part, dy.astype(y.dtype), jax.tree.map(jnp.zeros_like, params)
 
 
@@ -201,11 +208,13 @@ def forward(stage, nothing, seen):
     source   chapter 11
     """
     y, saved = stage.forward(seen.W, seen.came)
-    loss, dy, dW = stage.loss(seen.W, y, seen.target)
-    if_last = partial(jnp.where, seen.last)
-    dW = jax.tree.map(if_last, dW, nothing.dW)
-    made = nothing._replace(saved=saved, dW=dW, loss=if_last(loss, 0.0))
-    return made._replace(out=if_last(dy, y))
+    made = nothing._replace(out=y, saved=saved)
+
+    def with_loss():
+        loss, dy, dW = stage.loss(seen.W, y, seen.target)
+        return made._replace(out=dy, dW=dW, loss=loss)
+
+    return jax.lax.cond(seen.last, with_loss, lambda: made)
 
 
 def input_half(stage, nothing, seen):
@@ -410,6 +419,33 @@ def on_stage(stage, table, slots, rolled, In, Target, params):
         stores, _ = jax.lax.scan(step, stores, rows)
     results = stores.loss, stores.dIn, stores.dparams
     return jax.tree.map(lambda x: x[None], results)
+
+
+def tick_ends(table, lasts, rolled=True):
+    """When each stage ends each tick of the program, exchange included.
+
+    table    Timetable
+    lasts    for each kind of task how long it takes: one time, or one a stage
+    rolled   as in `gradients`: whether all neighbours exchange in every tick
+    returns  array [ticks, p], in the unit of the times: who sends waits for
+             who receives, and the other way round
+    source   chapter 11
+    """
+    stages, clock, ends = np.arange(table.task.shape[1]), 0, []
+    times = np.array(
+        [np.broadcast_to(lasts.get(kind, 0), stages.shape) for kind in TASKS]
+    )
+    for rows in one_by_one(table):
+        clock = done = clock + times[rows.task[0], stages]
+        for here, there in sum(pairs(table if rolled else rows), []):
+            met = max(done[here], done[there])
+            clock = np.where(
+                (stages == here) | (stages == there),
+                np.maximum(clock, met),
+                clock,
+            )
+        ends.append(clock)
+    return np.array(ends)
 
 
 def one_by_one(table):
