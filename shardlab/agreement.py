@@ -25,39 +25,41 @@ from shardlab.strategies import (
     fsdp,
     fsdp_tp,
     gather_attention,
-    gpipe,
     heads,
     layer,
     megatron,
-    none,
+    one_chip,
     ring_attention,
     sequence,
     tp,
     ulysses,
     zero1,
     zero2,
+    zigzag,
 )
+from shardlab.strategies.pipeline import gpipe
 
 PARTS = ("forward", "backward", "update")
 BLOCKS = {
-    "none": (none, {}),
+    "none": (one_chip, {}),
     "dp": (dp, {}),
     "zero1": (zero1, {}),
     "zero2": (zero2, {}),
     "fsdp": (fsdp, {}),
-    "fsdp, weights kept": (fsdp, {"keep_weights": True}),
+    "fsdp, weights kept": (fsdp, {"kept": True}),
     "tp": (tp, {}),
-    "tp, In gathered again": (tp, {"keep_In": False}),
+    "tp, In gathered again": (tp, {"regather": True}),
     "megatron": (megatron, {}),
     "fsdp_tp": (fsdp_tp, {}),
-    "fsdp_tp, weights kept": (fsdp_tp, {"keep_weights": True}),
-    "fsdp_tp, In gathered again": (fsdp_tp, {"keep_In": False}),
+    "fsdp_tp, weights kept": (fsdp_tp, {"kept": True}),
+    "fsdp_tp, In gathered again": (fsdp_tp, {"regather": True}),
 }
 LAYERS = {
     "sequence": (sequence, {}),
-    "sequence, In gathered again": (sequence, {"keep_In": False}),
+    "sequence, In gathered again": (sequence, {"regather": True}),
     "heads": (heads, {}),
     "context, ring": (ring_attention, {}),
+    "context, zig-zag": (zigzag, {}),
     "context, gather": (gather_attention, {}),
     "context, ulysses": (ulysses, {}),
     "expert": (expert, {"capacity": 1}),
@@ -163,6 +165,7 @@ def check_heads_experts_and_microbatches(B, D, H, G, Z, E, k, m, **_):
         ("D", D, "H", H),
         ("H", H, "G", G),
         ("G", G, "Z", Z),  # so that Ulysses can cut heads
+        ("B", B, "2 Z", 2 * Z),  # pieces of a sequence in zig-zag
         ("k B", k * B, "Z E", Z * E),  # so that experts can be equally busy
         ("B", B, "m", m),
     ):
@@ -181,13 +184,15 @@ def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
     source   chapters 11 to 14
     """
     kv = D // H * G
+    ring = cost.context_volume(B, D, kv, "ring", X=Z)
     return {
         "sequence": cost.sequence_volume(B, D),
         "sequence, In gathered again": cost.sequence_volume(
             B, D, regather=True
         ),
         "heads": cost.tp_volume(B, D),
-        "context, ring": cost.context_volume(B, D, kv, "ring", X=Z),
+        "context, ring": ring,
+        "context, zig-zag": ring,
         "context, gather": cost.context_volume(B, D, kv, "gather"),
         "context, ulysses": cost.context_volume(B, D, kv, "ulysses"),
         "expert": cost.expert_volume(B, D, k, E=E),
@@ -341,12 +346,13 @@ def compared(name, predicted, counted):
     return moving or [Row(name, "all", "-", 0, 0, 0)]
 
 
-def crossing(moved):
+def crossing(moved, axis="Z"):
     """Bytes over the busiest boundary of two stages, both ways together."""
-    last = max(stage for c in moved for pair in c.pairs for stage in pair)
+    sends = [c for c in moved if c.axes == (axis,)]
+    last = max(stage for c in sends for pair in c.pairs for stage in pair)
     return max(
-        count.between(moved, stage, stage + 1, "Z")
-        + count.between(moved, stage + 1, stage, "Z")
+        count.between(sends, stage, stage + 1, axis)
+        + count.between(sends, stage + 1, stage, axis)
         for stage in range(last)
     )
 

@@ -1,5 +1,6 @@
 """The Transformer under every strategy, run: as `shardlab.evidence` says."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import jax
@@ -8,7 +9,8 @@ from jax.sharding import AbstractMesh, use_abstract_mesh
 
 from shardlab import agreement, cost, count, evidence
 from shardlab.count import living
-from shardlab.plan.models import Model
+from shardlab.models import Model
+from shardlab.transformer import mesh as axes
 from shardlab.transformer import model as decoder
 from shardlab.transformer import stages, training
 
@@ -25,12 +27,14 @@ TINY = Model(
     context=6,
 )
 B = 8 * TINY.context
+# The same with fewer layers and sequences that eight devices can share.
+SHORT = replace(TINY, L=4, context=8)
 
 
 def formula_sizes(model):
     """What the formulas want to know of a model: L, D, F, h, kv and vocab.
 
-    model    shardlab.plan.Model
+    model    shardlab.models.Model
     returns  tuple of int
     source   scaling-book part 4
     """
@@ -43,7 +47,7 @@ def counts(name, model, B, X=1, Y=1):
     """Records of each part of a training step, counted from its program.
 
     name     of a strategy, or a Strategy
-    model    shardlab.plan.Model; its `context` is T
+    model    shardlab.models.Model; its `context` is T
     B        tokens of the step
     X, Y     chips of the data axis and of the TP axis
     returns  three tuples of records: forward, backward, update
@@ -193,3 +197,87 @@ def pipeline_counts(events, ways):
     In = jax.ShapeDtypeStruct((m, B // m, TINY.D), "bfloat16")
     W = jax.eval_shape(lambda W: stages.dealt(W, p, v), evidence.in_bf16(W))
     return count.collectives(step, In, targets.reshape(m, -1), W)
+
+
+# As little work on the program as XLA allows.
+HASTY = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+}
+
+# ---- on a mesh of several axes -----------------------------------------------
+
+
+def passes_on(chips, m=1, **how):
+    """Both passes of SHORT on a mesh, and what they are given.
+
+    chips    {axis: devices}, of transformer.mesh.AXES
+    m, how   as in `transformer.mesh.gradients`
+    returns  a function, and tokens, targets and weights for it
+    raises   ValueError that names the argument and what was expected
+    source   chapter 15
+    """
+    tokens, targets, W = data(SHORT, 8 * SHORT.context)
+    batch = (x.reshape(-1, SHORT.context) for x in (tokens, targets))
+    passes = axes.gradients(evidence.devices(chips), m, **how)
+    return passes, (*batch, W)
+
+
+def in_haste(passes, batch):
+    """What a function gives that runs once: compiling is most of its time."""
+    return jax.jit(passes, compiler_options=HASTY)(*batch)
+
+
+@cache
+def on_one_device():
+    """The numbers that every mesh has to give, from a mesh of one device."""
+    return evidence.Ran(*in_haste(*passes_on({"X": 1})))
+
+
+def of_mesh(name, chips, m=1, **how):
+    """What is seen of the Transformer on a mesh; bytes are those of float32.
+
+    name     in a table
+    chips, m, how  as in `passes_on`
+    returns  Evidence of the program that ran; nothing is said of the update
+    raises   ValueError that names the argument and what was expected
+    source   chapter 15
+    """
+    passes, batch = passes_on(chips, m, **how)
+    parts, dW = in_haste(passes, batch)
+    if "S" in chips:
+        dW = axes.joined(dW)
+    differ = evidence.deviations(evidence.Ran(parts, dW), on_one_device())
+    moved = count.collectives(passes, *batch)
+    rows = mesh_rows(name, chips, moved, m, **how)
+    return evidence.Evidence(name, chips, *differ, (moved,), rows, {}, {})
+
+
+def mesh_rows(name, chips, moved, m=1, **how):
+    """Formula and count of both passes, over each group of axes.
+
+    name, chips, m, how  as in `of_mesh`
+    moved    records of both passes in float32
+    returns  list of agreement.Row
+    source   chapter 15
+    """
+    sizes = formula_sizes(SHORT)
+    tokens = 8 * SHORT.context
+    formula = cost.mesh_volume(tokens, sizes, **chips, m=m, **how, itemsize=4)
+    data = "".join(axis for axis in "XZ" if axis in chips)
+    expected = {"S": formula.stages, data: formula.data}
+    expected |= {"Y": formula.tensor}
+    context = sum(formula.context[:2])
+    expected = {group: sum(step[:2]) for group, step in expected.items()}
+    if "Z" in chips:
+        expected["Z"] = expected.get("Z", 0) + context
+    found = []
+    for group, V in expected.items():
+        if not set(group) or not set(group) <= set(chips):
+            continue
+        counted = count.volume(moved, tuple(group))
+        if group == "S":
+            counted = agreement.crossing(moved, "S")
+        sent = count.sent(moved, tuple(group))
+        found.append(agreement.Row(name, "passes", group, V, counted, sent))
+    return found

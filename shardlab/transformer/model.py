@@ -11,8 +11,7 @@ import numpy as np
 from jax import lax
 
 from shardlab.arguments import whole
-from shardlab.plan.models import a_model
-from shardlab.strategies.attention import attend
+from shardlab.models import a_model
 from shardlab.strategies.sequence import norm
 
 # The dimensions of each array of weights; those of layers have L before them.
@@ -49,7 +48,7 @@ def dimensions():
 def sizes(model):
     """The size of every dimension of a model's weights.
 
-    model    shardlab.plan.Model: dense, gated, two tables
+    model    shardlab.models.Model: dense, gated, two tables
     returns  dict of int: "L", "D", "F", "vocab", "G" heads of keys and values,
              "R" query heads that share one of them, "d" elements of a head
     raises   ValueError that names what this decoder does not have
@@ -71,7 +70,7 @@ def sizes(model):
 def shapes(model):
     """The shape of every array of weights.
 
-    model    shardlab.plan.Model, such as model("llama-2-13b")
+    model    shardlab.models.Model, such as model("llama-2-13b")
     returns  as `dimensions`, with tuples of sizes
     raises   ValueError that names what this decoder does not have
     source   chapter 5
@@ -86,7 +85,7 @@ def shapes(model):
 def start(model, seed=0, dtype="float32"):
     """Random weights: products keep the size of what they are given.
 
-    model    shardlab.plan.Model
+    model    shardlab.models.Model
     seed     a whole number; the same weights for the same seed
     dtype    of all weights
     returns  tree of NumPy arrays as `shapes`
@@ -142,7 +141,7 @@ def attention(at, W, In, T):
     In = at.enter(norm(In, W["gain_attention"]))  # In[B, D]
     Q, K, V = (jnp.tensordot(In, W[name], 1) for name in ("W_Q", "W_K", "W_V"))
     Q, K, V = (x.reshape(-1, T, *x.shape[1:]) for x in (Q, K, V))
-    Heads, _ = jax.vmap(attend)(Q, K, V)  # Heads[B/T, T, G, R, d]
+    Heads = jax.vmap(at.attend)(Q, K, V)  # Heads[B/T, T, G, R, d]
     Heads = Heads.reshape(len(In), *Heads.shape[2:]).astype(In.dtype)
     return at.leave(jnp.tensordot(Heads, W["W_O"], 3))
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from shardlab.arguments import whole
-from shardlab.strategies import staged
+from shardlab.strategies.pipeline import staged
 from shardlab.strategies.sequence import norm
 from shardlab.transformer.model import cross_entropy, embed, layers
 from shardlab.transformer.strategies import STRATEGIES
@@ -21,7 +21,7 @@ def stage(T, tokens):
 
     T        tokens of a sequence
     tokens   tokens of the step, over which the loss is a mean
-    returns  shardlab.strategies.staged.Stage of weights as `dealt` gives them
+    returns  staged.Stage of weights as `dealt` gives them
     source   chapter 11
     """
 

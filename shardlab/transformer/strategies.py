@@ -29,7 +29,7 @@ from jax.lax import (
     psum_scatter,
 )
 
-from shardlab.strategies import adam
+from shardlab.strategies import adam, attention
 from shardlab.transformer.model import DIMENSIONS
 
 
@@ -41,6 +41,16 @@ def same(x):
     source   chapter 5
     """
     return x
+
+
+def whole(Q, K, V):
+    """Attention of a sequence that one chip has whole: nothing moves.
+
+    Q, K, V  Q[T, G, R, d], K[T, G, d], V[T, G, d]
+    returns  Heads[T, G, R, d] in float32
+    source   Attention Is All You Need
+    """
+    return attention.attend(Q, K, V)[0]
 
 
 def ready(own, held):
@@ -111,6 +121,8 @@ class Strategy:
               kept; it does the others again
     collect   what is left to be done to gradients after the backward pass
     update    the optimiser's step
+    attend    queries, keys and values of one sequence, as far as they are
+              here, to what their heads give
     source    chapter 9
     """
 
@@ -127,6 +139,7 @@ class Strategy:
     keeps: Callable = products
     collect: Callable = same
     update: Callable = update
+    attend: Callable = whole
 
 
 # ---- moving all arrays of a tree ---------------------------------------------
@@ -148,28 +161,30 @@ def along_D(move, W):
     return jax.tree_util.tree_map_with_path(one, W)
 
 
-def gather(W, to="varying"):
+def gather(W, to="varying", axes="X"):
     """Weights W[D_X, ...] made whole: an AllGather over X of each.
 
     W        tree of pieces
     to       "invarying" if all chips shall know that they hold the same
+    axes     mesh axes that cut D, if not X alone
     returns  tree of whole arrays
     source   chapter 7
     """
     return along_D(
-        lambda w, d: all_gather(w, "X", axis=d, tiled=True, to=to), W
+        lambda w, d: all_gather(w, axes, axis=d, tiled=True, to=to), W
     )
 
 
-def scatter(dW):
+def scatter(dW, axes="X"):
     """Gradients dW[D, ...] {U_X} summed and cut: a ReduceScatter over X.
 
     dW       tree of whole arrays
+    axes     mesh axes that cut D, if not X alone
     returns  tree of pieces dW[D_X, ...]
     source   chapter 7
     """
     return along_D(
-        lambda w, d: psum_scatter(w, "X", scatter_dimension=d, tiled=True), dW
+        lambda w, d: psum_scatter(w, axes, scatter_dimension=d, tiled=True), dW
     )
 
 

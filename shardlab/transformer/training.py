@@ -176,7 +176,7 @@ def weights(name, mesh, model, dtype="bfloat16", cut=None):
     """Shapes of all weights, laid out as a strategy wants them.
 
     name, mesh  as in `gradients`
-    model    shardlab.plan.Model
+    model    shardlab.models.Model
     dtype    of the weights
     cut      another layout, such as that of the gradients; None: of weights
     returns  tree of jax.ShapeDtypeStruct with shardings
@@ -235,7 +235,7 @@ def arguments(name, mesh, model, B, dtype="bfloat16"):
     """Shapes of all that a training step takes.
 
     name, mesh  as in `gradients`
-    model    shardlab.plan.Model; its `context` is T
+    model    shardlab.models.Model; its `context` is T
     B        tokens of the step
     dtype    of weights and activations
     returns  tokens, targets, weights and states, with shardings

@@ -81,6 +81,7 @@ def test_formulas_and_counts_of_layers_by_hand():
         "sequence": (2 * BD, 2 * BD + 2 * 2 * 60),
         "sequence, In gathered again": (2 * BD, 3 * BD + 2 * 2 * 60),
         "context, ring": (2 * kv * 4 / 5, 4 * kv * 4 / 5),
+        "context, zig-zag": (2 * kv * 4 / 5, 4 * kv * 4 / 5),
         "context, gather": (2 * kv, 4 * kv),
         "context, ulysses": ((BD + kv) / 2, (BD + kv) / 2),
         "expert": (BD, BD + 2 * 2 * 60 * 15),
@@ -102,6 +103,7 @@ def test_both_passes_begin_with_the_forward_pass(name):
         "dp": [set(), {"all_reduce"}, set()],
         "gpipe": [{"permute"}, {"permute"}, set()],
         "context, ring": [{"permute"}, {"permute"}, set()],
+        "context, zig-zag": [{"permute"}, {"permute"}, set()],
         "context, ulysses": [{"all_to_all"}, {"all_to_all"}, set()],
         "expert": [{"all_to_all"}, {"all_to_all", "all_reduce"}, set()],
         "sequence": [
