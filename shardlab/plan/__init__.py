@@ -11,21 +11,14 @@ timing     seconds of a step, by the volumes of `cost`
 grid       the same on arrays, for all places and microbatches at once
 search     every layout, best first
 published  where layouts that were published rank
+runs       published runs with their schedules, forecast and guessed
 words      tables, JSON, and the assumptions
 
 Every time is a bound: bandwidth and hops of a collective, arithmetic at its
 peak. The footer of a table says what was assumed. Nothing here imports JAX.
 """
 
-from shardlab.plan.held import (
-    held,
-    in_flight,
-    last_in_flight,
-    layer_kept,
-    state_bytes,
-)
-from shardlab.plan.layouts import Job, Layout, why_not
-from shardlab.plan.models import (
+from shardlab.models import (
     MODELS,
     Model,
     forward_flops,
@@ -34,6 +27,14 @@ from shardlab.plan.models import (
     params,
     simplify,
 )
+from shardlab.plan.held import (
+    held,
+    in_flight,
+    last_in_flight,
+    layer_kept,
+    state_bytes,
+)
+from shardlab.plan.layouts import Arrangement, Job, why_not
 from shardlab.plan.network import lies, network
 from shardlab.plan.published import PUBLISHED, place, places_table
 from shardlab.plan.search import Result, Row, evaluate, places, search
@@ -44,7 +45,7 @@ __all__ = [
     "MODELS",
     "PUBLISHED",
     "Job",
-    "Layout",
+    "Arrangement",
     "Model",
     "Result",
     "Row",

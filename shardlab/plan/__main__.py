@@ -7,8 +7,8 @@ import sys
 
 from shardlab.hw import chip
 from shardlab.memory import RECIPES
+from shardlab.models import model
 from shardlab.plan.layouts import OVERLAPS, Job
-from shardlab.plan.models import model
 from shardlab.plan.published import places_table
 from shardlab.plan.search import search
 from shardlab.plan.words import as_data, count, table, topology

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardlab.plan.network import NO_WAY
-from shardlab.plan.timing import speeds, ways
+from shardlab.plan.network import AT_REST
+from shardlab.plan.timing import paces, speeds
 
 PARTS = ("forward", "backward", "last", "update")
 MOVED = [(axis, "gather") for axis in ("tp", "cp", "replicas", "data")]
@@ -43,9 +43,9 @@ def spots(job, lies, alone):
     returns  Spots
     source   chapter 15
     """
-    where, each, late = [ways(job.network, lie) for lie in lies], {}, {}
+    where, each, late = [paces(job.network, lie) for lie in lies], {}, {}
     for axis, kind in MOVED:
-        if kind and getattr(where[0], axis) is NO_WAY:
+        if kind and getattr(where[0], axis) is AT_REST:
             continue  # an axis of one chip moves nothing anywhere
         both = np.array([speeds(job, w, axis, kind) for w in where])
         each[axis, kind], late[axis, kind] = both[:, 0], both[:, 1]
@@ -141,7 +141,7 @@ def grid_seconds(job, at, known, layout, m):
     job      Job
     at       Spots
     known    Grid
-    layout   Layout; its microbatches and its place do not matter
+    layout   Arrangement; its microbatches and its place do not matter
     m        array of numbers of microbatches
     returns  array [microbatches, places]
     source   chapter 15
@@ -170,7 +170,7 @@ def grid_seconds(job, at, known, layout, m):
 def idle_seconds(layout, f, b):
     """Seconds that the slowest stage waits, in closed form.
 
-    layout   Layout
+    layout   Arrangement
     f, b     seconds of one microbatch, forward and backward, in one stage;
              numbers or arrays
     returns  seconds, as many

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from shardlab import memory
 from shardlab.arguments import one_of, real, whole
+from shardlab.models import a_model, parameter_terms
 from shardlab.plan.layouts import a_job, a_layout
-from shardlab.plan.models import a_model, parameter_terms
 
 BF16 = 2  # bytes of a weight, a gradient or an activation
 
@@ -59,10 +59,10 @@ def stage_weights(model, pp=1, parts=1):
 def in_flight(layout):
     """Microbatches that the first stage of a pipeline holds at one time.
 
-    layout   Layout
+    layout   Arrangement
     returns  a number, of microbatches in all layers of one model part; those
              in one of several chunks count as that part of a microbatch
-    raises   ValueError if layout is no Layout, or a number of it cannot be
+    raises   ValueError if layout is no Arrangement, or a number of it cannot be
     source   chapter 11; DeepSeek-V3 report, table 2
     """
     return _in_flight(a_layout(layout))
@@ -83,9 +83,9 @@ def _in_flight(layout):
 def last_in_flight(layout):
     """Microbatches that the last stage of a pipeline holds at one time.
 
-    layout   Layout
+    layout   Arrangement
     returns  a number, as `in_flight`
-    raises   ValueError if layout is no Layout, or a number of it cannot be
+    raises   ValueError if layout is no Arrangement, or a number of it cannot be
     source   chapter 11
     """
     return _last_in_flight(a_layout(layout))
@@ -104,10 +104,10 @@ def held(job, layout):
     """Bytes that the fullest chip holds, by what they are.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  dict: states, gathered (a layer's weights or its gradient, whole
              while they are used), activations and logits, in bytes
-    raises   ValueError if job is no Job or layout no Layout
+    raises   ValueError if job is no Job or layout no Arrangement
     source   chapters 7, 11 and 12; module `memory`
     """
     a_job(job), a_layout(layout)
@@ -125,10 +125,10 @@ def state_bytes(job, layout):
     """Bytes of weights, gradients and optimiser state on the fullest chip.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  bytes; experts are cut over tp and ep, all else over tp, and ZeRO
              shares out what replicas have in common, inside a pod
-    raises   ValueError if job is no Job or layout no Layout
+    raises   ValueError if job is no Job or layout no Arrangement
     source   ZeRO paper, figure 1
     """
     return states(a_job(job), a_layout(layout))
@@ -138,7 +138,7 @@ def states(job, layout):
     """The same as `state_bytes`, of arguments that were checked.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  bytes
     source   ZeRO paper, figure 1
     """
@@ -159,7 +159,7 @@ def gathered_bytes(job, layout):
     """Bytes of one layer while it is whole: its gradient, in FSDP itself too.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  bytes of a layer or of an embedding, whichever is larger; 0 for a
              simplified model, whose texts leave them out
     source   scaling-book part 5, FSDP
@@ -263,14 +263,18 @@ def layer_kept(model, attended, tp=1, sp=False, recompute="selective"):
 
     model      Model
     attended   tokens that each token attends to
-    tp, sp     as in Layout
+    tp, sp     as in Arrangement
     recompute  "none"; "selective", all scores; "full", all but the input
     returns    bytes
     raises     ValueError that names the argument and what was expected
     source     Korthikanti et al. (2022)
     """
     a_model(model), real("attended", whole("attended", attended))
-    real("tp", whole("tp", tp))
+    if model.heads % whole("tp", tp):
+        raise ValueError(
+            f"tp must be a divisor of the {model.heads} heads of {model.name}, "
+            f"got {tp}"
+        )
     one_of("sp", sp, (True, False))
     one_of("recompute", recompute, memory.RECOMPUTE)
     return _layer_kept(model, attended, tp, sp, recompute)
@@ -290,7 +294,7 @@ def head_kept(model, tp=1, sp=False):
     """Bytes that the head keeps of each token, on one chip.
 
     model    Model
-    tp, sp   as in Layout
+    tp, sp   as in Arrangement
     returns  bytes: the inputs of norm and head, and logits in 4 bytes each
     source   Korthikanti et al. (2022)
     """
@@ -348,7 +352,7 @@ def account(job, layout):
     """The bytes a token that layouts alike but for microbatches share.
 
     job      Job
-    layout   Layout; schedule, chunks and microbatches do not matter
+    layout   Arrangement; schedule, chunks and microbatches do not matter
     returns  Account
     source   chapters 11 to 13
     """
@@ -370,7 +374,7 @@ def activations(job, layout, known=None):
     """Bytes that the fullest chip keeps for backward passes, and logits.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     known    Account of this layout; None: it is made
     returns  (bytes of layers, bytes of the head) of the stage that has more
     source   Korthikanti et al. (2022)
@@ -390,11 +394,11 @@ def activations(job, layout, known=None):
     return (start, 0) if start > end + head else (end, head)
 
 
-def activation_bytes(job, layout, known=None):
+def kept_bytes(job, layout, known=None):
     """Bytes of activations on the fullest chip, those of the head included.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     known    Account of this layout; None: it is made
     returns  bytes
     source   Korthikanti et al. (2022)

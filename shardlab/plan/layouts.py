@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shardlab.arguments import one_of, real, whole
 from shardlab.hw import Chip, flops_at
 from shardlab.memory import RECIPES, RECOMPUTE, Recipe
-from shardlab.plan.models import Model, a_model
+from shardlab.models import Model, a_model
 from shardlab.plan.network import divisors, lies, network
 
 CONTEXTS = ("ring", "gather", "ulysses")
@@ -39,6 +39,10 @@ class Job:
                 other; "none": everything one after the other
     efficiency  part of the peak that arithmetic reaches when nothing waits
     pods        such pods, data-parallel over the data-centre network
+    causal      True: attention skips what its mask hides, half of all scores;
+                an MFU counts them all, as papers do
+    streams     True: what lies between matmuls takes time, that in which memory
+                writes and reads what a layer keeps (`timing.stream_seconds`)
     """
 
     model: Model
@@ -51,6 +55,8 @@ class Job:
     overlap: str = "max"
     efficiency: float = 1.0
     pods: int = 1
+    causal: bool = False
+    streams: bool = False
     network: object = field(init=False, repr=False)
 
     def __post_init__(self):
@@ -63,6 +69,8 @@ class Job:
                 f"{self.batch:,}"
             )
         one_of("overlap", self.overlap, OVERLAPS)
+        for name in ("causal", "streams"):
+            one_of(name, getattr(self, name), (True, False))
         if real("efficiency", self.efficiency, above=0) > 1:
             raise ValueError(
                 f"efficiency must be at most 1, got {self.efficiency!r}"
@@ -129,7 +137,7 @@ def _neighbours(batch, s):
     return f"{below:,} and {above:,} are" if below else f"{above:,} is"
 
 
-class Layout(NamedTuple):
+class Arrangement(NamedTuple):
     """How a job is dealt to the chips of one pod.
 
     dp            replicas of the model, among which the batch is dealt
@@ -191,15 +199,15 @@ def a_job(job):
 
 
 def a_layout(layout):
-    """The argument `layout`, if it is a Layout of numbers that can be.
+    """The argument `layout`, if it is an Arrangement of numbers that can be.
 
-    layout   Layout
-    returns  Layout
+    layout   Arrangement
+    returns  Arrangement
     raises   ValueError that names the field and what was expected
     source   chapter 15
     """
-    if not isinstance(layout, Layout):
-        raise ValueError(f"layout must be a plan.Layout, got {layout!r}")
+    if not isinstance(layout, Arrangement):
+        raise ValueError(f"layout must be a plan.Arrangement, got {layout!r}")
     for name in ("dp", "tp", "pp", "chunks", "microbatches", "cp", "ep"):
         if whole(name, getattr(layout, name)) > MOST_TOKENS:
             raise ValueError(
@@ -217,7 +225,7 @@ def why_not(job, layout):
     """Why a layout is not legal, in words; "" if it is.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  text that begins with what does not divide: "heads: ..."
     raises   ValueError if a number of the layout is not whole, or below 1
     source   chapter 15
@@ -352,7 +360,7 @@ def divisions(job):
     legal, refused = [], {}
     for tp, pp, cp, dp, ep in _cuts(job):
         kind = "none" if pp == 1 else "1f1b"
-        layout = Layout(dp, 0, tp, False, pp, kind, cp=cp, ep=ep)
+        layout = Arrangement(dp, 0, tp, False, pp, kind, cp=cp, ep=ep)
         if reason := why_not(job, layout):
             what = reason.split(":")[0]
             refused[what] = refused.get(what, 0) + 1
@@ -377,8 +385,8 @@ def arrangements(job, division):
 
     job       Job
     division  (tp, pp, cp, dp, ep), from `divisions`
-    returns   generator of lists of Layout: alike but for microbatches, chunks
-              and context, in which a job may choose what is fastest
+    returns   generator of lists of Arrangement: alike but for microbatches,
+              chunks and context, in which a job may choose what is fastest
     source    chapter 15
     """
     tp, pp, cp, dp, ep = division
@@ -386,20 +394,20 @@ def arrangements(job, division):
     stages = (0, 1, 2, 3) if dp * cp > 1 else (0,)
     sps = (False, True) if tp > 1 and not job.model.simplified else (False,)
     for sp in sps:
-        if _batch(job, Layout(dp, 0, tp, sp, pp, cp=cp, ep=ep)):
+        if _batch(job, Arrangement(dp, 0, tp, sp, pp, cp=cp, ep=ep)):
             continue
         for kind in SCHEDULES[1:] if pp > 1 else SCHEDULES[:1]:
             runs = list(_runs(job, pp, dp, kind))
             for zero in stages if runs else ():
                 yield [
-                    Layout(dp, zero, tp, sp, pp, kind, v, m, cp, ep, share)
+                    Arrangement(dp, zero, tp, sp, pp, kind, v, m, cp, ep, share)
                     for share in shares
                     for v, m in runs
                 ]
 
 
 def contexts(job, tp, cp):
-    """Ways to share keys and values that may be the fastest.
+    """Paces to share keys and values that may be the fastest.
 
     job      Job
     tp, cp   chips of these mesh axes
@@ -410,7 +418,7 @@ def contexts(job, tp, cp):
     kinds = CONTEXTS if cp > 1 else CONTEXTS[:1]
     if job.network.kind != "switch":
         kinds = [kind for kind in kinds if kind != "gather"]
-    trial = Layout(tp=tp, cp=cp)
+    trial = Arrangement(tp=tp, cp=cp)
     return [k for k in kinds if not _context(job, trial._replace(context=k))]
 
 
@@ -420,7 +428,7 @@ def _runs(job, pp, dp, kind):
     chunks = divisors(per_stage)[1:] if kind == "interleaved" else (1,)
     for m in _microbatches(job, dp):
         for v in chunks:
-            trial = Layout(pp=pp, schedule=kind, chunks=v, microbatches=m)
+            trial = Arrangement(pp=pp, schedule=kind, chunks=v, microbatches=m)
             if not _stages(job, trial):
                 yield v, m
 

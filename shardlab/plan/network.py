@@ -138,7 +138,7 @@ def _by(sizes):
 class Hops(NamedTuple):
     """Hops one after the other in one collective of a group of chips.
 
-    gather, exchange, send, ring  as in `Way`
+    gather, exchange, send, ring  as in `Pace`
     """
 
     gather: int = 0
@@ -147,7 +147,7 @@ class Hops(NamedTuple):
     ring: int = 0
 
 
-class Way(NamedTuple):
+class Pace(NamedTuple):
     """Seconds for each byte that a group of chips moves, a dimension each.
 
     gather    of an array that is gathered or scattered, and V of it counted
@@ -164,20 +164,20 @@ class Way(NamedTuple):
     hops: Hops = Hops()
 
 
-NO_WAY = Way(_NONE, _NONE, _NONE, _NONE)
+AT_REST = Pace(_NONE, _NONE, _NONE, _NONE)
 
 
-def way(net, extents, strides):
+def pace(net, extents, strides):
     """What a group of chips gets of each dimension of a network.
 
     net      Network
     extents  chips of the group along each dimension
     strides  along each dimension, how many chips one step of the group is
-    returns  Way, of three dimensions however many there are
+    returns  Pace, of three dimensions however many there are
     source   scaling-book part 3; part 12 for the switch
     """
     if prod(extents) == 1:
-        return NO_WAY
+        return AT_REST
     hops = Hops()
     if net.kind == "switch":
         parts, hops = _through_switches(net, extents), _rounds(extents)
@@ -187,7 +187,7 @@ def way(net, extents, strides):
         parts = _on_torus(net, extents, strides)
         hops = _torus_hops(net, extents, strides)
     parts = [tuple(part) + _NONE[len(part) :] for part in parts]
-    return Way(*parts, ring=parts[0], hops=hops)
+    return Pace(*parts, ring=parts[0], hops=hops)
 
 
 def _torus_hops(net, extents, strides):

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from shardlab.arguments import one_of
 from shardlab.hw import H100, chip
-from shardlab.plan.layouts import Job, Layout, why_not
-from shardlab.plan.models import model
+from shardlab.models import model
+from shardlab.plan.layouts import Arrangement, Job, why_not
 from shardlab.plan.search import search
 
 LLAMA = "Llama 3 report, arXiv 2407.21783v3, table 4, 2024-11-23"
@@ -148,11 +148,11 @@ def place(name):
     job = job_of(said)
     mesh = mesh_of(said)
     rows = search(job).rows
-    ways = {}
+    paces = {}
     for row in rows:
-        ways.setdefault(_mesh(row.layout), row)
-    fitting = [way for way, row in ways.items() if row.fits]
-    mine = ways.get(_mesh(mesh))
+        paces.setdefault(_mesh(row.layout), row)
+    fitting = [pace for pace, row in paces.items() if row.fits]
+    mine = paces.get(_mesh(mesh))
     rank = fitting.index(_mesh(mesh)) + 1 if mine and mine.fits else None
     refused = why_not(job, mesh)
     return Place(said, refused, rank, len(fitting), mine, rows[0])
@@ -162,12 +162,12 @@ def mesh_of(said):
     """A plain layout with the mesh of a published one.
 
     said     Published
-    returns  Layout, in one microbatch
+    returns  Arrangement, in one microbatch
     source   chapter 16
     """
     kind = "none" if said.pp == 1 else "1f1b"
     mesh = {"dp": said.dp, "tp": said.tp, "pp": said.pp, "cp": said.cp}
-    return Layout(**mesh, schedule=kind, ep=said.ep)
+    return Arrangement(**mesh, schedule=kind, ep=said.ep)
 
 
 def _mesh(layout):

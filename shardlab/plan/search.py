@@ -7,6 +7,7 @@ from operator import le
 import numpy as np
 
 from shardlab import cost
+from shardlab.models import forward_flops
 from shardlab.plan.grid import (
     Grid,
     grid_seconds,
@@ -16,26 +17,25 @@ from shardlab.plan.grid import (
 )
 from shardlab.plan.held import (
     account,
-    activation_bytes,
     gathered_bytes,
     held,
+    kept_bytes,
     states,
 )
 from shardlab.plan.layouts import (
+    Arrangement,
     Job,
-    Layout,
     a_job,
     arrangements,
     divisions,
     why_not,
 )
-from shardlab.plan.models import forward_flops
 from shardlab.plan.network import lies
 from shardlab.plan.timing import (
+    paces,
     stage_seconds,
     timed,
     token_volumes,
-    ways,
     weight_volumes,
 )
 
@@ -45,7 +45,7 @@ class Row:
     """One layout and what it comes to; what is asked for is worked out then.
 
     job      Job
-    layout   Layout, with its place on the network if it was timed
+    layout   Arrangement, with its place on the network if it was timed
     bytes    on the fullest chip, in all
     seconds  of a step; None if it does not fit
     memory   bytes on the fullest chip, by what they are
@@ -59,7 +59,7 @@ class Row:
     """
 
     job: Job = field(repr=False)
-    layout: Layout
+    layout: Arrangement
     bytes: float
     seconds: float | None = None
 
@@ -179,14 +179,14 @@ def evaluate(job, layout):
     """One layout: memory, and time if it fits.
 
     job      Job
-    layout   Layout; without `lies`, the best place on the network is found
+    layout   Arrangement; without `lies`, the best place on the network is found
     returns  Row
     raises   ValueError that says why the layout is not legal
     source   chapter 15
     """
     if reason := why_not(job, layout):
         raise ValueError(f"layout is not legal: {reason}")
-    size = _fixed(job, layout) + activation_bytes(job, layout)
+    size = _fixed(job, layout) + kept_bytes(job, layout)
     if size > job.chip.hbm_bytes:
         return Row(job, layout, size)
     if layout.lies:
@@ -195,7 +195,7 @@ def evaluate(job, layout):
     return Row(job, best, size, seconds)
 
 
-def search(job):
+def search(job, allowed=None):
     """Every legal layout of a job, best first.
 
     A layout is listed once, with the microbatches and the place on the network
@@ -203,10 +203,14 @@ def search(job):
     not timed.
 
     job      Job
+    allowed  function of an Arrangement: whether it is looked at. Layouts that
+             differ in microbatches, chunks or context only are asked about once
     returns  Result
     raises   ValueError if job is no Job, or no layout is legal
     source   chapter 15
     """
+    if allowed is not None and not callable(allowed):
+        raise ValueError(f"allowed must be a function, got {allowed!r}")
     legal, refused = divisions(a_job(job))
     if not legal:
         said = ", ".join(f"{n} by {what}" for what, n in refused.items())
@@ -215,16 +219,18 @@ def search(job):
         )
     rows, tally = [], {"memory": 0, "timed": 0}
     for division in legal:
-        rows += _rows(job, division, tally)
+        rows += _rows(job, division, tally, allowed)
     rows.sort(key=_order)
     total = len(legal) + sum(refused.values())
     return Result(job, rows, total, refused, **tally)
 
 
-def _rows(job, division, tally):
+def _rows(job, division, tally, allowed=None):
     """The rows of one division of the chips; `tally` counts the work."""
     found, known = [], {}
     for alike in arrangements(job, division):
+        if allowed and not allowed(alike[0]):
+            continue
         fixed, sizes = _fixed(job, alike[0]), _sizes(job, alike, known)
         room = job.chip.hbm_bytes - fixed
         tally["memory"] += room < 0
@@ -252,7 +258,7 @@ def _sizes(job, alike, known):
             for kind in {x.context for x in alike}:
                 accounts[kind] = account(job, x._replace(context=kind))
         known[key] = [
-            activation_bytes(job, x, accounts.get(x.context)) for x in alike
+            kept_bytes(job, x, accounts.get(x.context)) for x in alike
         ]
     return known[key]
 
@@ -356,13 +362,13 @@ def places(net, degrees):
 
 def _needs(net, spot):
     """Seconds for each byte of all mesh axes, the busiest dimension first."""
-    w = ways(net, spot)
+    w = paces(net, spot)
     on = (
         *(w.data.gather, w.tp.gather, w.replicas.gather, w.pp.send),
         *(w.ep.exchange, w.cp.gather, w.cp.exchange),
     )
     hops = (w.data, w.tp, w.replicas, w.pp, w.ep, w.cp)
-    hops = sum((way.hops for way in hops), ())
+    hops = sum((pace.hops for pace in hops), ())
     return sum(sorted(zip(*on, strict=True), reverse=True), hops)
 
 

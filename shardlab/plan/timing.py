@@ -13,34 +13,40 @@ from typing import NamedTuple
 
 from shardlab import cost
 from shardlab.arguments import real
-from shardlab.plan.held import BF16, key_elements, stage_layers, stage_weights
+from shardlab.models import forward_flops
+from shardlab.plan.held import (
+    BF16,
+    key_elements,
+    layer_kept,
+    stage_layers,
+    stage_weights,
+)
 from shardlab.plan.layouts import ZERO, a_job, a_layout
-from shardlab.plan.models import forward_flops
-from shardlab.plan.network import NO_WAY, way
+from shardlab.plan.network import AT_REST, pace
 from shardlab.plan.network import lies as all_lies
 
 
-class Ways(NamedTuple):
+class Paces(NamedTuple):
     """What each mesh axis gets of the network; `data` is ep, cp and dp."""
 
-    tp: object = NO_WAY
-    ep: object = NO_WAY
-    cp: object = NO_WAY
-    replicas: object = NO_WAY  # of an expert: cp and dp
-    data: object = NO_WAY
-    pp: object = NO_WAY
+    tp: object = AT_REST
+    ep: object = AT_REST
+    cp: object = AT_REST
+    replicas: object = AT_REST  # of an expert: cp and dp
+    data: object = AT_REST
+    pp: object = AT_REST
 
 
-_way = lru_cache(maxsize=65536)(way)
+_pace = lru_cache(maxsize=65536)(pace)
 
 
 @lru_cache(maxsize=65536)
-def ways(net, lie):
+def paces(net, lie):
     """What each mesh axis gets of the network where it lies.
 
     net      Network
     lie      for each mesh axis its chips along each dimension, from `lies`
-    returns  Ways
+    returns  Paces
     source   chapter 15
     """
     tp, ep, cp, dp, pp = lie
@@ -48,13 +54,13 @@ def ways(net, lie):
     over_ep = _times(tp, ep)
     replicas = _times(cp, dp)
     data = _times(ep, replicas)
-    return Ways(
-        tp=_way(net, tp, one),
-        ep=_way(net, ep, tp),
-        cp=_way(net, cp, over_ep),
-        replicas=_way(net, replicas, over_ep),
-        data=_way(net, data, tp),
-        pp=_way(net, pp, _times(tp, data)),
+    return Paces(
+        tp=_pace(net, tp, one),
+        ep=_pace(net, ep, tp),
+        cp=_pace(net, cp, over_ep),
+        replicas=_pace(net, replicas, over_ep),
+        data=_pace(net, data, tp),
+        pp=_pace(net, pp, _times(tp, data)),
     )
 
 
@@ -79,13 +85,15 @@ def stage_flops(job, layout):
     """FLOPs of all microbatches on one chip of the slowest stage.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  Flops; the last stage makes the logits, in the place of a layer
              where `model.ends` says so
     source   scaling-book part 4; Korthikanti et al. (2022)
     """
     once = _forward(job.model, job.attended)
     layer, scores, head = once
+    if job.causal:
+        layer, scores = layer - scores / 2, scores / 2
     ends, p = job.model.ends, layout.pp
     layers = stage_layers(job.model, p)
     with_head = layers - (1 if ends and p > 1 else 0)
@@ -107,7 +115,7 @@ def tokens(job, layout):
     """Tokens of one replica in one TP group, all microbatches together.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  tokens; a real number for a simplified model
     source   chapter 15
     """
@@ -142,7 +150,7 @@ class Volume(NamedTuple):
     """Bytes that one mesh axis moves in the slowest stage.
 
     name               as a verdict says it
-    axis, kind         of Ways and of Way; "dcn", "" outside of the network
+    axis, kind         of Paces and of Pace; "dcn", "" outside of the network
     of_tokens          True: of all microbatches together, which share it;
                        False: of weights, and each microbatch moves as much
     forward, backward  in the passes
@@ -183,7 +191,7 @@ def traffic(job, layout):
     """Traffic of every mesh axis in the slowest stage.
 
     job      Job
-    layout   Layout, with `lies`; microbatches, chunks and schedule are not
+    layout   Arrangement, with `lies`; microbatches, chunks and schedule are not
              looked at (`in_microbatch`)
     returns  list of Moves
     source   scaling-book part 5; chapters 6 to 14
@@ -201,7 +209,7 @@ def moved(job, volumes, lie):
     returns  list of Moves
     source   chapter 15
     """
-    where, rows = ways(job.network, lie), []
+    where, rows = paces(job.network, lie), []
     for name, axis, kind, of_tokens, *parts, calls in volumes:
         each, late = speeds(job, where, axis, kind)
         on = [_scaled(each, part) if part else IDLE for part in parts]
@@ -214,7 +222,7 @@ def speeds(job, where, axis, kind):
     """What one kind of traffic needs on each dimension, and outside.
 
     job         Job
-    where       Ways
+    where       Paces
     axis, kind  as in `Volume`
     returns     (seconds for each byte, seconds for each call), of four
     source      chapter 15
@@ -224,9 +232,9 @@ def speeds(job, where, axis, kind):
         free = job.network.kind == "axes"
         late = 0.0 if free else rounds * job.chip.hop_latency
         return (0.0, 0.0, 0.0, 1 / job.chip.dcn_bw), (0.0, 0.0, 0.0, late)
-    way = getattr(where, axis)
-    each = (*getattr(way, kind), 0.0)
-    late = getattr(way.hops, kind) * job.chip.hop_latency
+    pace = getattr(where, axis)
+    each = (*getattr(pace, kind), 0.0)
+    late = getattr(pace.hops, kind) * job.chip.hop_latency
     return each, tuple(late if on else 0.0 for on in each)
 
 
@@ -234,7 +242,7 @@ def in_microbatch(rows, layout):
     """Traffic of one microbatch under the schedule of a layout.
 
     rows     list of Moves, from `traffic`
-    layout   Layout
+    layout   Arrangement
     returns  list of Moves; chunks send as often as there are, and a stage with
              two model parts has twice the weights to sum up
     source   chapter 11
@@ -269,7 +277,7 @@ def weight_volumes(job, layout):
     """What replicas move: gradients and weights of a stage.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  list of Volume: dense weights, experts, and between pods
     source   ZeRO paper; scaling-book part 5, scaling across pods
     """
@@ -297,7 +305,7 @@ def token_volumes(job, layout):
     """What goes with tokens: activations, keys and values, their gradients.
 
     job      Job
-    layout   Layout; its ZeRO stage, schedule and microbatches do not matter
+    layout   Arrangement; ZeRO stage, schedule and microbatches do not matter
     returns  list of Volume: TP, EP, CP, PP
     source   scaling-book part 5; chapters 8 and 11 to 14
     """
@@ -449,9 +457,9 @@ def timed(job, layout):
     """Seconds of a step under a layout that has its place on the network.
 
     job      Job
-    layout   Layout, with `lies`
+    layout   Arrangement, with `lies`
     returns  Timed
-    raises   ValueError if job is no Job, layout no Layout, or it has no place
+    raises   ValueError if job is no Job, or layout no Arrangement with a place
     source   chapter 15
     """
     a_job(job), a_layout(layout)
@@ -489,7 +497,7 @@ def passes(job, layout):
     """One microbatch in the slowest stage of a pipeline.
 
     job      Job
-    layout   Layout, with `lies`
+    layout   Arrangement, with `lies`
     returns  Passes
     source   chapter 15
     """
@@ -541,14 +549,34 @@ def stage_seconds(job, layout):
     """Seconds of one microbatch in the slowest stage, without any traffic.
 
     job      Job
-    layout   Layout
+    layout   Arrangement
     returns  ((forward, backward) of arithmetic, that in which memory delivers
              the weights once; backward needs it twice)
     source   scaling-book part 1
     """
     each = layout.microbatches * job.peak
     math = tuple(part / each for part in stage_flops(job, layout))
+    if job.streams and not job.model.simplified:
+        math = _plus(math, stream_seconds(job, layout))
     return math, _t_weights(job, layout)
+
+
+def stream_seconds(job, layout):
+    """Seconds in which memory serves what lies between the matmuls of a stage.
+
+    job      Job
+    layout   Arrangement
+    returns  (forward, backward) of one microbatch; what is made again in the
+             backward pass is written and read once more
+    source   Korthikanti et al. (2022) for the arrays; chapter 16
+    """
+    # Models with dropout are older than FlashAttention, and store scores.
+    kind = "none" if job.model.dropout else "selective"
+    kept = layer_kept(job.model, job.attended, layout.tp, layout.sp, kind)
+    stage = kept * stage_layers(job.model, layout.pp)
+    once = stage * tokens(job, layout) / job.chip.hbm_bw
+    each = once / layout.microbatches
+    return 2 * each, (5 if job.recompute == "full" else 3) * each
 
 
 def _t_weights(job, layout):
@@ -563,7 +591,7 @@ def _t_weights(job, layout):
 def bubble(layout, forward, backward):
     """Idle over useful time of a layout's pipeline, in closed form.
 
-    layout             Layout
+    layout             Arrangement
     forward, backward  seconds of one microbatch in one stage
     returns            a number; 0 without a pipeline
     raises             ValueError that names the argument and what was expected

@@ -7,8 +7,8 @@ from textwrap import fill
 from shardlab import cost
 from shardlab.arguments import whole
 from shardlab.memory import bytes_per_param
+from shardlab.models import params
 from shardlab.plan.layouts import a_job
-from shardlab.plan.models import params
 from shardlab.plan.network import AXES
 from shardlab.plan.search import Result
 
@@ -252,7 +252,10 @@ def _simple():
 
 
 def _real(job):
-    attended = f"each token attends to {job.attended:,}, masked ones too"
+    masked = (
+        "half of them masked and skipped" if job.causal else ("masked ones too")
+    )
+    attended = f"each token attends to {job.attended:,}, {masked}"
     dealt = "sequences" if job.sequence else "tokens, not cut into sequences"
     return [
         f"{attended}; the batch is dealt as whole {dealt}",

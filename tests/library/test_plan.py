@@ -19,27 +19,27 @@ from hypothesis import strategies as st
 from shardlab import cost, memory, pipeline
 from shardlab import plan as planner
 from shardlab.hw import A100, H100, V4P, V5E, V5P
-from shardlab.plan import Job, Layout, Model, evaluate, params, search
+from shardlab.plan import Arrangement, Job, Model, evaluate, params, search
 from shardlab.plan.__main__ import main
 from shardlab.plan.grid import grid, grid_seconds, spots
 from shardlab.plan.held import (
-    activation_bytes,
     activations,
     attention_kept,
     gathered_bytes,
     head_kept,
+    kept_bytes,
     layer_kept,
     mlp_kept,
 )
 from shardlab.plan.layouts import CONTEXTS, SCHEDULES, arrangements, divisions
-from shardlab.plan.network import NO_WAY, divisors, shares, way
+from shardlab.plan.network import AT_REST, divisors, pace, shares
 from shardlab.plan.search import places
 from shardlab.plan.timing import (
+    paces,
     stage_flops,
     stage_seconds,
     token_volumes,
     traffic,
-    ways,
     weight_volumes,
 )
 
@@ -206,7 +206,7 @@ def two_to_one(X, Y):
     """FSDP on two whole axes and TP on one; FSDP alone on three."""
     one, tp, dp = (1, 1, 1), (2, 1, 1), (1, 2, 2)
     tp, dp = (one, (2, 2, 2)) if Y == 1 else (tp, dp)
-    return Layout(dp=X, zero=3, tp=Y, lies=(tp, one, one, dp, one))
+    return Arrangement(dp=X, zero=3, tp=Y, lies=(tp, one, one, dp, one))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_no_split_of_one_million_reaches_one():  # W-T4
     rows = search(texts(10**6)).fitting
     best = max(row.ratio for row in rows if row.layout.zero == 3)
     assert best == close(0.766, abs=5e-4)
-    mirrored = Layout(
+    mirrored = Arrangement(
         *(512, 3, 8),
         lies=((2, 2, 1), (1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 1, 1)),
     )
@@ -261,9 +261,9 @@ def test_ten_million_need_no_tp():  # W-T4, T8.4
 
 
 def test_data_parallelism_alone_does_not_fit():  # T8.3a
-    states = planner.state_bytes(texts(3 * 10**6), Layout(dp=4096))
+    states = planner.state_bytes(texts(3 * 10**6), Arrangement(dp=4096))
     assert states == 130_154_496_000
-    row = evaluate(texts(3 * 10**6), Layout(dp=4096))
+    row = evaluate(texts(3 * 10**6), Arrangement(dp=4096))
     assert not row.fits
     assert row.seconds is None
     assert row.verdict == "out of memory: 132 GB of 96 GB"
@@ -278,12 +278,12 @@ def test_data_parallelism_alone_does_not_fit():  # T8.3a
     ],
 )
 def test_memory_of_fsdp(batch, expected):
-    row = evaluate(texts(batch), Layout(dp=4096, zero=3))
+    row = evaluate(texts(batch), Arrangement(dp=4096, zero=3))
     assert row.bytes / 1e9 == close(expected, abs=5e-3)
 
 
 def test_memory_of_sixteen_million_tokens():  # T8.2
-    held = planner.held(texts(16 * 10**6), Layout(dp=4096, zero=3))
+    held = planner.held(texts(16 * 10**6), Arrangement(dp=4096, zero=3))
     assert held["states"] * 4096 / 1e9 == close(130.15, abs=5e-3)
     assert held["activations"] * 4096 / 1e12 == close(41.94, abs=5e-3)
 
@@ -370,6 +370,13 @@ def test_pods_need_73440_tokens_each():  # T6.6, ET-25, N14
 # ---- agreement with cost, pipeline, memory -----------------------------------
 
 
+def _axes_under(X, Y):
+    """How many of three axes of the network each mesh axis can have."""
+    if X > 1 and Y > 1:
+        return [(2, 1), (1, 2)]
+    return [(3 if X > 1 else 1, 3 if Y > 1 else 1)]
+
+
 @pytest.mark.parametrize("overlap", ["max", "sum", "none"])
 @pytest.mark.parametrize(
     ("strategy", "zero", "X", "Y"),
@@ -392,7 +399,7 @@ def test_a_simplified_step_is_that_of_cost(
     got = evaluate(job, two_to_one(X, Y)._replace(zero=zero, lies=()))
     m, beside = job.model, overlap == "max"
     times = []
-    for M_X, M_Y in [(2, 1), (1, 2)] if X > 1 and Y > 1 else [(3, 3)]:
+    for M_X, M_Y in _axes_under(X, Y):
         how = (batch, m.D, m.F, V5P, X, Y, M_X, M_Y)
         step = cost.t_layer(strategy, *how, overlap=beside)
         times.append(cost.step_seconds(step, overlap != "none"))
@@ -400,7 +407,7 @@ def test_a_simplified_step_is_that_of_cost(
 
 
 SCHEDULED = [
-    (Layout(pp=p, schedule=kind, chunks=v, microbatches=m), build)
+    (Arrangement(pp=p, schedule=kind, chunks=v, microbatches=m), build)
     for p, m in ((2, 4), (4, 8), (4, 12), (6, 12))
     for kind, v, build in (
         ("gpipe", 1, pipeline.gpipe),
@@ -448,7 +455,7 @@ def test_few_microbatches_in_flight(m):
         ("gpipe", pipeline.gpipe),
         ("1f1b", pipeline.one_f_one_b),
     ):
-        layout = Layout(pp=4, schedule=kind, microbatches=m)
+        layout = Arrangement(pp=4, schedule=kind, microbatches=m)
         counted = max(pipeline.in_flight(build(4, m)))
         assert planner.in_flight(layout) == counted
 
@@ -456,10 +463,10 @@ def test_few_microbatches_in_flight(m):
 @pytest.mark.parametrize("zero", [0, 1, 2, 3])
 def test_states_are_those_of_memory(zero):
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
-    layout = Layout(dp=16, zero=zero, tp=4)
+    layout = Arrangement(dp=16, zero=zero, tp=4)
     expected = memory.state_bytes(params(TINY) / 4, 16, zero)
     assert planner.state_bytes(job, layout) == same(expected)
-    two = Layout(dp=8, zero=zero, tp=4, pp=2, schedule="1f1b")
+    two = Arrangement(dp=8, zero=zero, tp=4, pp=2, schedule="1f1b")
     layers = params(TINY) - planner.parameter_terms(TINY)["embedding"]
     fullest = layers / 2 + TINY.vocab * TINY.D
     expected = memory.state_bytes(fullest / 4, 8, zero)
@@ -470,11 +477,11 @@ def test_experts_are_cut_over_their_axis():
     job = Job(MOE, V5P, (4, 4, 4), 4096, sequence=32)
     experts = planner.parameter_terms(MOE)["experts"]
     rest = params(MOE) - experts
-    whole = planner.state_bytes(job, Layout(dp=64))
+    whole = planner.state_bytes(job, Arrangement(dp=64))
     assert whole == same(16 * params(MOE))
-    cut = planner.state_bytes(job, Layout(dp=64, ep=8))
+    cut = planner.state_bytes(job, Arrangement(dp=64, ep=8))
     assert cut == same(16 * (rest + experts / 8))
-    shared = planner.state_bytes(job, Layout(dp=64, ep=8, zero=3))
+    shared = planner.state_bytes(job, Arrangement(dp=64, ep=8, zero=3))
     assert shared == same(16 * params(MOE) / 64)
 
 
@@ -539,7 +546,9 @@ def test_logits_are_kept_in_four_bytes(tp, sp):
     if sp and tp == 1:
         return
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
-    layout = Layout(dp=64 // tp, tp=tp, sp=sp, microbatches=2 if tp > 1 else 1)
+    layout = Arrangement(
+        dp=64 // tp, tp=tp, sp=sp, microbatches=2 if tp > 1 else 1
+    )
     tokens = 4096 // layout.dp // layout.microbatches
     logits = tokens * (4 * 128 // tp + 2 * 2 * 64 // (tp if sp else 1))
     assert planner.held(job, layout)["logits"] == same(logits)
@@ -551,23 +560,25 @@ def test_a_large_vocabulary_outweighs_the_layers():
     m = replace(TINY, vocab=2**20)
     job = Job(m, V5P, (4,), 32 * 16, sequence=32)
     mesh = {"pp": 4, "schedule": "1f1b", "microbatches": 16}
-    layers, logits = activations(job, Layout(**mesh))
+    layers, logits = activations(job, Arrangement(**mesh))
     assert logits == same(32 * head_kept(m))
     assert layers == same(32 * layer_kept(m, 32))  # of the last stage: one
     small = Job(TINY, V5P, (4,), 32 * 16, sequence=32)
-    assert activations(small, Layout(**mesh))[1] == 0  # of the first: four
+    assert activations(small, Arrangement(**mesh))[1] == 0  # of the first: four
 
 
 def test_the_whole_embedding_is_gathered_too():
     m = replace(TINY, vocab=2**20)
     job = Job(m, V5P, (4, 4, 4), 4096, sequence=32)
-    assert gathered_bytes(job, Layout(dp=64, zero=3)) == same(4 * 2**20 * 64)
+    assert gathered_bytes(job, Arrangement(dp=64, zero=3)) == same(
+        4 * 2**20 * 64
+    )
 
 
 def test_scores_of_a_cut_sequence_reach_all_of_it():
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32, recompute="none")
     kept = [
-        activation_bytes(job, Layout(dp=64 // cp, cp=cp)) for cp in (1, 2, 4)
+        kept_bytes(job, Arrangement(dp=64 // cp, cp=cp)) for cp in (1, 2, 4)
     ]
     # Everything is dealt over dp cp chips, whichever of both cuts it; a block
     # of keys, values and their gradients passes by.
@@ -579,7 +590,7 @@ def test_stages_hold_their_microbatches():
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
     mesh = {"dp": 16, "pp": 4, "microbatches": 8}
     held = {
-        kind: sum(activations(job, Layout(schedule=kind, **mesh)))
+        kind: sum(activations(job, Arrangement(schedule=kind, **mesh)))
         for kind in ("gpipe", "1f1b", "dualpipe")
     }
     layer, head = 32 * layer_kept(TINY, 32), 32 * head_kept(TINY)
@@ -604,7 +615,7 @@ def test_fsdp_holds_one_layer_whole():  # EZ-6
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
     terms = planner.parameter_terms(TINY)
     layer = (terms["attention"] + terms["mlp"]) / TINY.L
-    got = [gathered_bytes(job, Layout(dp=64, zero=z)) for z in range(4)]
+    got = [gathered_bytes(job, Arrangement(dp=64, zero=z)) for z in range(4)]
     assert got == same([0, 0, 2 * layer, 4 * layer])
 
 
@@ -614,7 +625,7 @@ def test_fsdp_holds_one_layer_whole():  # EZ-6
 @pytest.mark.parametrize(("n", "ring"), [(4, True), (16, True), (2, False)])
 def test_one_dimension_is_a_ring_or_a_line(n, ring):
     net = planner.network(V5P, (n,))
-    got, V = way(net, (n,), (1,)), 1_000_000
+    got, V = pace(net, (n,), (1,)), 1_000_000
     how = (V, n, V5P.link_bw, ring)
     assert V * got.gather[0] == same(cost.t_all_gather(*how))
     assert V * got.exchange[0] == same(cost.t_all_to_all(*how))
@@ -623,11 +634,11 @@ def test_one_dimension_is_a_ring_or_a_line(n, ring):
 
 @pytest.mark.parametrize("n", [4, 8])
 def test_a_small_v5e_has_lines(n):  # V-5
-    got = way(planner.network(V5E, (n, 1)), (n,), (1,))
+    got = pace(planner.network(V5E, (n, 1)), (n,), (1,))
     line = cost.t_all_gather(1e6, n, V5E.link_bw, wrap=False)
     assert 1e6 * got.gather[0] == same(line)
     assert line == same(2 * cost.t_all_gather(1e6, n, V5E.link_bw))
-    full = way(planner.network(V5E, (16, 1)), (16,), (1,))
+    full = pace(planner.network(V5E, (16, 1)), (16,), (1,))
     assert 1e6 * full.gather[0] == same(cost.t_all_gather(1e6, 16, V5E.link_bw))
 
 
@@ -635,7 +646,7 @@ def test_a_small_v5e_has_lines(n):  # V-5
     ("chip", "n", "ring"), [(V5P, 16, True), (V5P, 2, False), (V5E, 8, False)]
 )
 def test_hops_are_those_of_the_longest_way(chip, n, ring):  # S5.9
-    hops = way(planner.network(chip, (n,)), (n,), (1,)).hops
+    hops = pace(planner.network(chip, (n,)), (n,), (1,)).hops
     how = {"wrap": ring, "hop_latency": 1.0}
     late = [cost.t_all_gather(1e-9, n, 1e9, **how)]
     late += [cost.t_all_to_all(1e-9, n, 1e9, **how)]
@@ -645,9 +656,9 @@ def test_hops_are_those_of_the_longest_way(chip, n, ring):  # S5.9
 
 def test_hops_add_up_over_dimensions_and_step_over_chips():
     net = planner.network(V5P, (4, 8, 16))
-    assert way(net, (4, 8, 16), (1, 1, 1)).hops.gather == 2 + 4 + 8
-    assert way(net, (4, 2, 1), (1, 4, 1)).hops == (2 + 4, 2 + 4, 1, 2 + 4)
-    assert way(net, (1, 1, 4), (1, 1, 2)).hops == (6, 6, 2, 6)
+    assert pace(net, (4, 8, 16), (1, 1, 1)).hops.gather == 2 + 4 + 8
+    assert pace(net, (4, 2, 1), (1, 4, 1)).hops == (2 + 4, 2 + 4, 1, 2 + 4)
+    assert pace(net, (1, 1, 4), (1, 1, 2)).hops == (6, 6, 2, 6)
 
 
 @pytest.mark.parametrize(
@@ -661,9 +672,9 @@ def test_hops_add_up_over_dimensions_and_step_over_chips():
 )
 def test_rounds_through_a_switch_double(extents, expected):
     net = planner.network(H100, (64,))
-    assert way(net, extents, (1, 1)).hops == expected
+    assert pace(net, extents, (1, 1)).hops == expected
     whole_axes = planner.network(V5P, CUBE, simplified=True)
-    assert way(whole_axes, (2, 2, 2), (1, 1, 1)).hops == (0, 0, 0, 0)
+    assert pace(whole_axes, (2, 2, 2), (1, 1, 1)).hops == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("overlap", ["max", "sum", "none"])
@@ -672,7 +683,7 @@ def test_every_layer_waits_for_its_hops(zero, calls, overlap):
     """Three microbatches; ZeRO-2 scatters in each, FSDP gathers twice more."""
     slow = replace(V5P, hop_latency=1e3)  # hops are all that counts
     job = Job(TINY, slow, (16,), 32 * 48, sequence=32, overlap=overlap)
-    row = evaluate(job, Layout(dp=16, zero=zero, microbatches=3))
+    row = evaluate(job, Arrangement(dp=16, zero=zero, microbatches=3))
     hops = 8 * TINY.L * calls
     assert row.seconds == close(1e3 * hops, rel=1e-6)
     assert planner.timed(job, row.layout).step == same(row.seconds)
@@ -695,7 +706,7 @@ def test_every_layer_waits_for_its_hops(zero, calls, overlap):
 def test_every_collective_waits_for_its_hops(mesh, hops):
     slow = replace(V5P, hop_latency=1e3, link_bw=1e15)
     job = Job(TINY, slow, (4,), 32 * 4, sequence=32)
-    got = evaluate(job, Layout(**mesh)).seconds
+    got = evaluate(job, Arrangement(**mesh)).seconds
     assert got == close(1e3 * hops, rel=1e-6)
 
 
@@ -710,7 +721,9 @@ def test_the_texts_count_no_hops():
 def test_pods_wait_for_rounds_of_doubling():
     slow = replace(V5P, hop_latency=1e3)
     job = Job(TINY, slow, (1,), 32 * 8, sequence=32, pods=4)
-    assert evaluate(job, Layout()).seconds == close(1e3 * 2 * 2 * 4, rel=1e-6)
+    assert evaluate(job, Arrangement()).seconds == close(
+        1e3 * 2 * 2 * 4, rel=1e-6
+    )
 
 
 # ---- context parallelism -----------------------------------------------------
@@ -720,7 +733,7 @@ def test_ulysses_deals_out_whole_heads():
     job = Job(TINY, V5P, (4, 4), 32 * 16, sequence=32)
 
     def why(**mesh):
-        return planner.why_not(job, Layout(context="ulysses", **mesh))
+        return planner.why_not(job, Arrangement(context="ulysses", **mesh))
 
     assert why(dp=4, cp=4) == why(dp=2, cp=8) == why(tp=4, cp=2, dp=2) == ""
     assert why(cp=16) == "heads: 8 over tp x cp = 16"
@@ -728,16 +741,16 @@ def test_ulysses_deals_out_whole_heads():
     assert why(dp=16) == "context: 'ulysses' with cp = 1"
     six = replace(TINY, D=72, heads=12, kv_heads=4)
     job = Job(six, V5P, (6,), 24 * 8, sequence=24)
-    said = planner.why_not(job, Layout(cp=6, context="ulysses"))
+    said = planner.why_not(job, Arrangement(cp=6, context="ulysses"))
     assert said == "heads: 4 key heads over tp x cp = 6"
-    assert planner.why_not(job, Layout(cp=6)) == ""
+    assert planner.why_not(job, Arrangement(cp=6)) == ""
 
 
 @pytest.mark.parametrize("context", ["ring", "gather"])
 def test_a_ring_and_a_gather_move_the_same_on_a_torus(context):
     job = Job(TINY, V5P, (4, 4), 32 * 16, sequence=32)
-    ring = evaluate(job, Layout(dp=4, cp=4))
-    other = evaluate(job, Layout(dp=4, cp=4, context=context))
+    ring = evaluate(job, Arrangement(dp=4, cp=4))
+    other = evaluate(job, Arrangement(dp=4, cp=4, context=context))
     assert other.seconds == same(ring.seconds)
     assert (other.bytes > ring.bytes) == (context == "gather")
 
@@ -747,7 +760,7 @@ def test_ulysses_moves_what_cost_says(kv_heads, factor):
     """Two key heads for four chips: each is sent to two."""
     m = replace(TINY, kv_heads=kv_heads)
     job = Job(m, V5P, (4,), 32 * 4, sequence=32)
-    [row] = token_volumes(job, Layout(cp=4, context="ulysses"))
+    [row] = token_volumes(job, Arrangement(cp=4, context="ulysses"))
     kv = factor * kv_heads * 8
     moved = cost.context_volume(32 * 4, 64, kv, "ulysses")
     # A quarter of the array is what a ring makes of it, not what there is.
@@ -776,7 +789,7 @@ def test_a_gather_that_does_not_fit_gives_way_to_a_ring():
     chip = replace(H100, hop_latency=1e-3, dcn_bw=1e15, link_bw=1e15)
     m = replace(TINY, kv_heads=8, heads=8)
     job = Job(m, chip, (8,), 32 * 2, sequence=32)
-    x = Layout(cp=8, zero=3)
+    x = Arrangement(cp=8, zero=3)
     both = [evaluate(job, x._replace(context=k)).bytes for k in CONTEXTS[:2]]
     tight = replace(chip, hbm_bytes=sum(both) / 2)
     rows = search(Job(m, tight, (8,), 32 * 2, sequence=32)).rows
@@ -788,7 +801,7 @@ def test_a_gather_that_does_not_fit_gives_way_to_a_ring():
 
 def test_equal_dimensions_add_up():
     net = planner.network(V5P, (4, 4, 4))
-    got = way(net, (4, 4, 4), (1, 1, 1))
+    got = pace(net, (4, 4, 4), (1, 1, 1))
     balanced = cost.t_collective(
         "all_gather", 6e6, (4, 4, 4), V5P.link_bw, algorithm="balanced"
     )
@@ -797,24 +810,24 @@ def test_equal_dimensions_add_up():
 
 def test_parts_of_a_dimension():
     net, V, W = planner.network(V5P, (16,)), 1e6, 2 * V5P.link_bw
-    inner = way(net, (4,), (1,)).gather[0]  # a line of four, on its own links
+    inner = pace(net, (4,), (1,)).gather[0]  # a line of four, on its own links
     assert V * inner == same(cost.t_all_gather(V, 4, W / 2, wrap=False))
-    outer = way(net, (4,), (4,)).gather[0]  # four rings take turns on a link
+    outer = pace(net, (4,), (4,)).gather[0]  # four rings take turns on a link
     assert V * outer == same(4 * cost.t_all_gather(V, 4, W / 2))
-    middle = way(net, (2,), (2,)).gather[0]  # no ring: two lines share a link
+    middle = pace(net, (2,), (2,)).gather[0]  # no ring: two lines share a link
     assert V * middle == same(2 * V / 2 / V5P.link_bw)
 
 
 def test_through_a_switch():
     net, V = planner.network(H100, (64,)), 1e6
-    inside = way(net, (8, 1), (1, 1))
+    inside = pace(net, (8, 1), (1, 1))
     ring = cost.t_all_gather(V, 8, H100.link_bw, directions=1)
     assert V * inside.gather[0] == same(ring)
-    exchange = cost.t_switch_all_to_all(V, 8, H100.link_bw)
+    exchange = cost.t_switch("all_to_all", V, 8, H100.link_bw)
     assert V * inside.exchange[0] == same(exchange)
-    across = way(net, (8, 8), (1, 1))
+    across = pace(net, (8, 8), (1, 1))
     assert V * across.gather[1] == same(V / 8 * 7 / 8 / H100.dcn_bw)
-    assert way(net, (1, 8), (1, 1)).gather == same((0, 7 / 8 / H100.dcn_bw, 0))
+    assert pace(net, (1, 8), (1, 1)).gather == same((0, 7 / 8 / H100.dcn_bw, 0))
 
 
 def test_whole_axes_are_as_the_texts_have_them():
@@ -822,11 +835,11 @@ def test_whole_axes_are_as_the_texts_have_them():
     W = 2 * V5P.link_bw
     for marks in [(2, 1, 1), (2, 2, 1), (2, 2, 2)]:
         M = sum(n > 1 for n in marks)
-        got = way(net, marks, (1, 1, 1)).gather
+        got = pace(net, marks, (1, 1, 1)).gather
         assert max(got) == same(1 / (M * W))
     dealt = planner.lies(net, (4, 1, 1, 1024, 1))
     assert sorted(sum(n > 1 for n in lie[0]) for lie in dealt) == [1, 2]
-    assert way(net, (1, 1, 1), (1, 1, 1)) == NO_WAY
+    assert pace(net, (1, 1, 1), (1, 1, 1)) == AT_REST
 
 
 @pytest.mark.parametrize(
@@ -883,7 +896,7 @@ def test_shares(n, degrees):
 @pytest.mark.parametrize("zero", [0, 3])
 def test_no_place_is_better_than_those_looked_at(overlap, zero):
     job = Job(TINY, V5P, (4, 4, 8), 4096, sequence=32, overlap=overlap)
-    layout = Layout(8, zero, 4, False, 2, "1f1b", 1, 2, 2)
+    layout = Arrangement(8, zero, 4, False, 2, "1f1b", 1, 2, 2)
     net = job.network
     everywhere = planner.lies(net, layout.degrees)
     best = min(
@@ -937,7 +950,7 @@ def runs_at(L, v, m, pp, kind):
         return False
     if kind == "zero-bubble" and m < pp:
         return False
-    layout = Layout(pp=pp, schedule=kind, chunks=v, microbatches=m)
+    layout = Arrangement(pp=pp, schedule=kind, chunks=v, microbatches=m)
     with contextlib.suppress(ValueError):
         return bool(events(layout, BUILD[kind], 2, 4))
     return False
@@ -1244,7 +1257,7 @@ def lying(**along):
 @pytest.mark.parametrize("recompute", ["selective", "full"])
 def test_tensor_parallelism_moves_eight_arrays(sp, recompute):  # C4.16, C4.17
     lies = lying(tp=(1, 1, 4), dp=(16, 16, 1))
-    layout = Layout(dp=256, tp=4, sp=sp, lies=lies)
+    layout = Arrangement(dp=256, tp=4, sp=sp, lies=lies)
     job = job_8b(recompute)
     B = job.batch // 256
     elements = cost.tp_elements(B, 1, 4096, 4, recompute == "full")
@@ -1258,7 +1271,7 @@ def test_tensor_parallelism_moves_eight_arrays(sp, recompute):  # C4.16, C4.17
 
 @pytest.mark.parametrize(("zero", "copies"), [(0, 2), (1, 2), (2, 2), (3, 3)])
 def test_data_parallelism_moves_weights_twice_or_thrice(zero, copies):  # C3.14
-    layout = Layout(dp=1024, zero=zero, lies=lying(dp=(16, 16, 4)))
+    layout = Arrangement(dp=1024, zero=zero, lies=lying(dp=(16, 16, 4)))
     [row] = traffic(job_8b(), layout)
     moved = sum(map(max, row[2:6]))
     bytes_each = 2 * params(planner.model("llama-3-8b"))
@@ -1267,7 +1280,7 @@ def test_data_parallelism_moves_weights_twice_or_thrice(zero, copies):  # C3.14
 
 
 def test_context_parallelism_moves_keys_and_values():  # C6.1
-    layout = Layout(dp=256, cp=4, lies=lying(cp=(1, 1, 4), dp=(16, 16, 1)))
+    layout = Arrangement(dp=256, cp=4, lies=lying(cp=(1, 1, 4), dp=(16, 16, 1)))
     job = job_8b()
     B = job.batch // 256
     moved = cost.context_volume(B, 4096, 1024).forward * 32 * 3 / 4
@@ -1277,7 +1290,9 @@ def test_context_parallelism_moves_keys_and_values():  # C6.1
 
 def test_experts_move_tokens():  # C6.2
     job = Job(MOE, V5P, (4, 4), 32 * 16, sequence=32)
-    layout = Layout(dp=16, ep=4, lies=((1, 1), (4, 1), (1, 1), (1, 4), (1, 1)))
+    layout = Arrangement(
+        dp=16, ep=4, lies=((1, 1), (4, 1), (1, 1), (1, 4), (1, 1))
+    )
     moved = cost.expert_volume(32 * 4, MOE.D, MOE.active).forward
     sparse = MOE.L - MOE.dense_layers
     got = total(job, layout, "forward")["EP"]
@@ -1286,7 +1301,7 @@ def test_experts_move_tokens():  # C6.2
 
 def test_stages_send_activations_on():  # C4.5
     lies = lying(pp=(1, 1, 4), dp=(16, 16, 1))
-    layout = Layout(dp=256, pp=4, schedule="1f1b", lies=lies)
+    layout = Arrangement(dp=256, pp=4, schedule="1f1b", lies=lies)
     job = job_8b()
     moved = cost.pipeline_volume(job.batch // 256, 4096).forward
     got = total(job, layout, "forward")["PP"]
@@ -1297,7 +1312,9 @@ def test_stages_send_activations_on():  # C4.5
 def test_axes_that_share_a_dimension_take_turns(overlap):
     slow = replace(V5P, link_bw=1e6)  # traffic is all that counts
     job = Job(TINY, slow, (16,), 32 * 16, sequence=32, overlap=overlap)
-    layout = Layout(dp=4, zero=3, tp=4, lies=((4,), (1,), (1,), (4,), (1,)))
+    layout = Arrangement(
+        dp=4, zero=3, tp=4, lies=((4,), (1,), (1,), (4,), (1,))
+    )
     forward = [max(row.forward) for row in traffic(job, layout)]
     backward = [max(row.backward) for row in traffic(job, layout)]
     assert len(forward) == 2
@@ -1309,7 +1326,9 @@ def test_axes_on_dimensions_of_their_own_do_not():
     slow = replace(V5P, link_bw=1e6)
     job = Job(TINY, slow, (4, 4), 32 * 16, sequence=32)
     one = (1, 1)
-    layout = Layout(dp=4, zero=3, tp=4, lies=((4, 1), one, one, (1, 4), one))
+    layout = Arrangement(
+        dp=4, zero=3, tp=4, lies=((4, 1), one, one, (1, 4), one)
+    )
     rows = traffic(job, layout)
     expected = sum(
         max(max(getattr(row, part)) for row in rows)
@@ -1324,7 +1343,7 @@ def test_key_heads_are_cut_as_far_as_they_go(tp, cut):
     job = Job(TINY, V5P, (16,), 32 * 16, sequence=32)
     dp = 16 // tp // 2
     lies = tuple((n,) for n in (tp, 1, 2, dp, 1))
-    layout = Layout(dp=dp, cp=2, tp=tp, lies=lies)
+    layout = Arrangement(dp=dp, cp=2, tp=tp, lies=lies)
     bytes_here = token_volumes(job, layout)[-1].forward
     moved = cost.context_volume(32 * 16 // dp, 64, 32).forward
     assert bytes_here == same(TINY.L * moved / cut)
@@ -1332,11 +1351,14 @@ def test_key_heads_are_cut_as_far_as_they_go(tp, cut):
 
 def test_tp_ranks_share_what_experts_and_stages_get():
     job = Job(MOE, V5P, (16,), 32 * 16, sequence=32)
-    alone, four = Layout(dp=4, ep=4), Layout(dp=4, tp=4, ep=4)
+    alone, four = Arrangement(dp=4, ep=4), Arrangement(dp=4, tp=4, ep=4)
     ep = [token_volumes(job, x)[-1].forward for x in (alone, four)]
     assert ep[0] == same(4 * ep[1])
     mesh = {"dp": 2, "tp": 4, "pp": 2, "schedule": "1f1b"}
-    pp = [token_volumes(job, Layout(sp=sp, **mesh))[-1] for sp in (False, True)]
+    pp = [
+        token_volumes(job, Arrangement(sp=sp, **mesh))[-1]
+        for sp in (False, True)
+    ]
     assert pp[0].forward == same(cost.pipeline_volume(256, MOE.D).forward)
     assert pp[1].forward == same(pp[0].forward / 4)
 
@@ -1344,7 +1366,7 @@ def test_tp_ranks_share_what_experts_and_stages_get():
 def test_pods_sum_up_every_gradient_once():
     job = Job(MOE, V5P, (16,), 32 * 32, sequence=32, pods=2)
     for ep in (1, 4):
-        dcn = weight_volumes(job, Layout(dp=16, ep=ep))[-1]
+        dcn = weight_volumes(job, Arrangement(dp=16, ep=ep))[-1]
         bytes_of_all = 2 * params(MOE)
         # On two pods, half of twice the share that a chip answers for.
         assert (dcn.name, dcn.last) == ("DCN", same(bytes_of_all / 16))
@@ -1355,7 +1377,7 @@ def test_ends_take_the_place_of_layers(vocab, places):
     """Six places over two stages: three layers, or two and an embedding."""
     m = replace(TINY, ends=2, vocab=vocab)
     job = Job(m, V5P, (4, 4), 32 * 16, sequence=32)
-    layout = Layout(dp=8, pp=2, schedule="1f1b", microbatches=2)
+    layout = Arrangement(dp=8, pp=2, schedule="1f1b", microbatches=2)
     terms, flops = planner.parameter_terms(m), planner.forward_flops(m, 32)
     layer = (terms["attention"] + terms["mlp"]) / 4
     table = (3 - places) * vocab * m.D
@@ -1370,7 +1392,7 @@ def test_ends_take_the_place_of_layers(vocab, places):
 @pytest.mark.parametrize("recompute", ["none", "selective", "full"])
 def test_what_is_made_again_is_arithmetic_too(recompute):
     job = Job(TINY, V5P, (4, 4), 32 * 16, sequence=32, recompute=recompute)
-    stage = stage_flops(job, Layout(dp=16))
+    stage = stage_flops(job, Arrangement(dp=16))
     flops = planner.forward_flops(TINY, 32)
     again = {
         "none": 0,
@@ -1383,7 +1405,7 @@ def test_what_is_made_again_is_arithmetic_too(recompute):
 
 def test_axes_step_over_those_inside_them():
     net, link = planner.network(V5P, (32,)), V5P.link_bw
-    got = ways(net, ((2,), (2,), (2,), (2,), (2,)))
+    got = paces(net, ((2,), (2,), (2,), (2,), (2,)))
     # A line, half the bandwidth; shared by as many as one step goes over.
     assert got.tp.gather[0] == same(1 / 2 / link)
     assert got.ep.exchange[0] == same(2 / (4 * 2 * link / 2))
@@ -1408,7 +1430,7 @@ def test_chunks_are_as_many_as_pay(link_bw, chunks):
 
 def test_weights_are_read_once_a_pass():
     job = Job(TINY, V5P, (4, 4), 16 * 32, sequence=32)
-    few = evaluate(job, Layout(dp=16, zero=0, microbatches=1))
+    few = evaluate(job, Arrangement(dp=16, zero=0, microbatches=1))
     t_weights = 2 * params(TINY) / V5P.hbm_bw
     assert few.seconds >= 3 * t_weights * (1 - 1e-12)
 
@@ -1723,34 +1745,36 @@ def test_jobs_that_make_no_sense(how, said):
 @pytest.mark.parametrize(
     ("layout", "said"),
     [
-        (Layout(dp=8), "chips: the layout has 8, the pod 16"),
-        (Layout(dp=16, context="all"), "context must be one of"),
-        (Layout(dp=4, tp=4, zero=4), "zero must be one of"),
-        (Layout(dp=4, tp=4.0), "tp must be"),
-        (Layout(dp=4, tp=4, sp=1), "sp must be"),
-        (Layout(dp=16, schedule="new"), "schedule must be"),
-        (Layout(dp=16, sp=True), "tp is 1"),
-        (Layout(tp=16), "heads: 8"),
-        (Layout(dp=2, pp=8, schedule="1f1b"), "layers: 4 places over 8"),
-        (Layout(dp=4, pp=4), "stages: schedule 'none' with pp = 4"),
-        (Layout(dp=16, schedule="gpipe"), "stages: schedule 'gpipe'"),
-        (Layout(dp=8, pp=2, schedule="1f1b", chunks=2), "with 2 chunks"),
+        (Arrangement(dp=8), "chips: the layout has 8, the pod 16"),
+        (Arrangement(dp=16, context="all"), "context must be one of"),
+        (Arrangement(dp=4, tp=4, zero=4), "zero must be one of"),
+        (Arrangement(dp=4, tp=4.0), "tp must be"),
+        (Arrangement(dp=4, tp=4, sp=1), "sp must be"),
+        (Arrangement(dp=16, schedule="new"), "schedule must be"),
+        (Arrangement(dp=16, sp=True), "tp is 1"),
+        (Arrangement(tp=16), "heads: 8"),
+        (Arrangement(dp=2, pp=8, schedule="1f1b"), "layers: 4 places over 8"),
+        (Arrangement(dp=4, pp=4), "stages: schedule 'none' with pp = 4"),
+        (Arrangement(dp=16, schedule="gpipe"), "stages: schedule 'gpipe'"),
+        (Arrangement(dp=8, pp=2, schedule="1f1b", chunks=2), "with 2 chunks"),
         (
-            Layout(4, pp=4, schedule="zero-bubble", microbatches=2),
+            Arrangement(4, pp=4, schedule="zero-bubble", microbatches=2),
             "microbatches: 2 are fewer",
         ),
         (
-            Layout(8, pp=2, schedule="dualpipe", microbatches=2),
+            Arrangement(8, pp=2, schedule="dualpipe", microbatches=2),
             "microbatches: 2, or stages: 2",
         ),
         (
-            Layout(8, pp=2, schedule="interleaved", chunks=2, microbatches=5),
+            Arrangement(
+                8, pp=2, schedule="interleaved", chunks=2, microbatches=5
+            ),
             "microbatches: 5 are no multiple",
         ),
-        (Layout(dp=16, microbatches=3), "batch: 256 tokens over 16"),
-        (Layout(dp=8, cp=2), "sequence: None tokens over cp = 2"),
-        (Layout(dp=16, ep=2), "experts: 0 over ep = 2"),
-        (Layout(dp=16, lies=((1, 1),) * 5), "torus: "),
+        (Arrangement(dp=16, microbatches=3), "batch: 256 tokens over 16"),
+        (Arrangement(dp=8, cp=2), "sequence: None tokens over cp = 2"),
+        (Arrangement(dp=16, ep=2), "experts: 0 over ep = 2"),
+        (Arrangement(dp=16, lies=((1, 1),) * 5), "torus: "),
     ],
 )
 def test_layouts_that_are_not_legal(layout, said):
@@ -1760,15 +1784,15 @@ def test_layouts_that_are_not_legal(layout, said):
 
 def test_replicas_are_counted_in_all_pods_and_hold_whole_experts():
     job = tiny_job(batch=16, pods=2)
-    said = planner.why_not(job, Layout(dp=16))
+    said = planner.why_not(job, Arrangement(dp=16))
     assert said == "batch: 16 tokens over 32 replicas x 1 microbatches"
     job = tiny_job(model=MOE)
-    said = planner.why_not(job, Layout(dp=4, tp=4, ep=8))
+    said = planner.why_not(job, Arrangement(dp=4, tp=4, ep=8))
     assert said == "experts: dp = 4 over ep = 8"
 
 
 def test_zero_needs_somebody_to_share_with():
-    layout = Layout(tp=8, pp=2, schedule="1f1b", zero=1)
+    layout = Arrangement(tp=8, pp=2, schedule="1f1b", zero=1)
     assert "needs two that share" in planner.why_not(tiny_job(), layout)
 
 
@@ -1936,7 +1960,7 @@ def test_every_argument_of_every_function_refuses_nonsense(function):
 
 
 def test_every_function_is_spoilt():
-    records = {"Layout", "MODELS", "PUBLISHED", "Result", "Row"}
+    records = {"Arrangement", "MODELS", "PUBLISHED", "Result", "Row"}
     of_names = {"place", "places_table"}
     assert {*right_arguments()} == {*planner.__all__} - records - of_names
     for value in NONSENSE:
@@ -1950,7 +1974,7 @@ def test_every_function_is_spoilt():
 @pytest.mark.parametrize("name", list(MESH))
 def test_every_field_of_a_layout_is_checked(name):
     job = tiny_job(sequence=32)
-    right = Layout(**MESH)
+    right = Arrangement(**MESH)
     assert planner.why_not(job, right) == ""
     for value in NONSENSE:
         spoilt = right._replace(**{name: value})
@@ -2051,7 +2075,13 @@ def test_wrong_command_lines_get_one_clear_line(text):
 
 @pytest.mark.parametrize("sizes", [(3,), (4,), (5,), (3, 3), (4, 4), (5, 5)])
 def test_an_exchange_takes_what_it_costs(sizes):  # ES-9, N5
-    got = way(planner.network(V5P, sizes), sizes, (1,) * len(sizes))
+    got = pace(planner.network(V5P, sizes), sizes, (1,) * len(sizes))
     X, wrap = prod(sizes), sizes[0] % 4 == 0
     expected = cost.t_exchange(1e9, X, V5P, n_axes=len(sizes), wrap=wrap)
     assert 1e9 * max(got.exchange) == same(expected)
+
+
+def test_heads_are_dealt_whole():
+    m = planner.model("llama-2-13b")
+    with pytest.raises(ValueError, match="tp must be a divisor of the 40"):
+        layer_kept(m, 4096, tp=3)

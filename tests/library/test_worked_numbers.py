@@ -28,7 +28,7 @@ from shardlab import (
     plan,
     ring,
 )
-from shardlab.strategies import block, dp, fsdp, fsdp_tp, none, tp, zero1
+from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp, zero1
 
 V4P, V5E, V5P = hw.V4P, hw.V5E, hw.V5P
 LLAMA_2_13B = 13_015_449_600
@@ -391,7 +391,7 @@ NUMBERS = {
         cost.mixed_tokens_per_chip(F, V5P, overlap=False),
         printed(396.9),
     ),
-    "ET-7": (hw.alpha(OTHER), printed(2556)),
+    "ET-7": (cost.tokens_per_chip(OTHER), printed(2556)),
     "ET-7-pods": (
         math.prod(V5P.pod) * cost.tokens_per_chip(V5P, 3),
         near(7_616_000),
@@ -437,7 +437,7 @@ NUMBERS = {
     ),
     "EZ-10": (
         cost.mixed_tokens_per_chip(F, V5P) * 2 * F,
-        near(hw.alpha(V5P) ** 2),
+        near(cost.tokens_per_chip(V5P) ** 2),
     ),
     "EZ-11": (
         cost.fsdp_tp_volume(B, D, F, 16, 4)["X"].forward,
@@ -762,7 +762,7 @@ def held_of(strategy, what):
     ],
 )
 def test_what_eight_devices_share(strategy, what, parts):
-    whole = held_of(none, what) if what != "states" else held_of(dp, what)
+    whole = held_of(one_chip, what) if what != "states" else held_of(dp, what)
     assert held_of(strategy, what) * parts == whole  # whole bytes
 
 
@@ -827,7 +827,7 @@ H100S = plan.Job(plan.model("llama-3-70b"), hw.H100, (8, 16), 2**20, 8192)
 
 
 def planned(**layout):
-    return plan.evaluate(H100S, plan.Layout(**layout))
+    return plan.evaluate(H100S, plan.Arrangement(**layout))
 
 
 def test_C6_7_and_C6_8_tp_to_the_node_then_zero_3_or_stages():
@@ -844,7 +844,7 @@ def test_C6_9_then_dp_for_the_rest():
         job = replace(H100S, topology=(8, nodes), batch=2**22)
         replicas = nodes // 16
         stages = {"pp": 16, "schedule": "1f1b", "microbatches": 512 // replicas}
-        layout = plan.Layout(replicas, tp=8, sp=True, **stages)
+        layout = plan.Arrangement(replicas, tp=8, sp=True, **stages)
         seconds[nodes] = plan.evaluate(job, layout).seconds
     # Twice the replicas, nearly half the time: gradients are summed besides.
     assert 1.7 < seconds[16] / seconds[32] < 2
@@ -853,7 +853,7 @@ def test_C6_9_then_dp_for_the_rest():
 def test_T1_15_tokens_of_a_sequence_are_tokens():
     # What ZeRO-3 cuts, it cuts over dp and cp alike.
     layouts = [
-        plan.Layout(dp=16 // cp, cp=cp, tp=8, zero=3) for cp in (1, 2, 4)
+        plan.Arrangement(dp=16 // cp, cp=cp, tp=8, zero=3) for cp in (1, 2, 4)
     ]
     states = {plan.state_bytes(H100S, layout) for layout in layouts}
     assert len(states) == 1
