@@ -1,50 +1,176 @@
 """Drawings of the book: labelled, with units, for light and dark pages.
 
-Importing this package sets the look of every figure and, inside Jupyter, makes
-figures SVG whose bytes depend on the drawing alone. Parts:
+Inside Jupyter, importing this package makes figures SVG. Its own have live
+text, colours that follow the page, and bytes that the drawing alone decides.
+Parts:
 
-axes      the look, and new axes
+axes      the look, new axes, and canvases on which a unit is a pixel
+bars      what training keeps, and how many chips each limit allows
+batches   sequences dealt to chips
 blocks    products of matrices to scale, and what a device has of each
-charts    what links carry, and curves over a range
+cases     the four cases of a sharded product, and sums of outer products
+casework  published runs: how chips were dealt, what fits, what a step takes
+charts    what links carry, curves over a range, and rooflines
+colours   the palette: hue is the mesh axis, lightness the index along it
+dispatch  films of tokens that travel to their experts and back
+experts   who visits which expert, whose slots are full, and who holds what
 films     chips that hand blocks on, to be played and stepped through
+floors    nodes of GPUs with experts, and a token's ways to them
+heights   what is held over a step, below what is done
 interactive  curves that a reader moves with a slider
+kept      what training keeps: in a layer, on a stage, on a chip
+layers    where a layer's arrays lie, and what its halves send
+machines  chips, how they are wired, slices and pods
 meshes    meshes, and which block of a matrix each device holds
 paths     what chips make of one array side by side, and where they meet
 pipes     films of pipelines, whose stages hand microbatches on
-pods      what leaves pods, and verdicts on a grid of sizes
+pods      what leaves pods, rings through them, and verdicts on a grid
 products  products of sharded matrices
 ticks     plain numbers where a reader wants them
+things    what pictures are made of: chips, wires, machines, blocks, bars
+training  steps of training, what moves in them, and where arrays are cut
+transposes collectives as matrices, and what a copy becomes backwards
 room      what a chip holds: as bars, and below what its queues do
-schedules what the stages of a pipeline do, and when
+rounds    who sends to whom, round by round, and wires across a middle
+sharing   which blocks each chip multiplies, and how long it waits
+schedules what the stages of a pipeline do, and when, and what they hold
+sequences a sequence cut over chips: who scores which keys, what moves
 steps     films of training steps: who multiplies, sends and holds what
+switches  switches that add and copy what passes through them
+svg       pictures as text for a page
 timelines what queues are busy with, and when
+wiring    what links carry in words, ways out of a chip, and nodes
 """
 
-from shardlab.plot.axes import FILLS, SIZE, WHOLE, bare, new_axes, set_style
+from shardlab.plot.axes import (
+    COLUMN,
+    FILLS,
+    SIZE,
+    WHOLE,
+    bare,
+    canvas,
+    new_axes,
+    panels,
+)
+from shardlab.plot.bars import reach, recipes
+from shardlab.plot.batches import dealt_sequences
 from shardlab.plot.blocks import matmuls
-from shardlab.plot.charts import curves, links
+from shardlab.plot.cases import (
+    block_product,
+    four_cases,
+    only_the_diagonal,
+    outer_products,
+    sum_roads,
+)
+from shardlab.plot.charts import curves, links, roofline
+from shardlab.plot.colours import shade
+from shardlab.plot.dispatch import dispatch_player
+from shardlab.plot.exchanges import exchanges
+from shardlab.plot.experts import (
+    expert_axes,
+    expert_loads,
+    ragged_rows,
+    router_choices,
+    slots_taken,
+    stages_and_experts,
+)
+from shardlab.plot.failures import (
+    copies,
+    cut_anew,
+    failing_runs,
+    fault_places,
+)
 from shardlab.plot.films import (
     Player,
     brought,
-    exchanges,
     film,
     player,
     stage,
     terms,
 )
+from shardlab.plot.floors import copies_sent, expert_floor
+from shardlab.plot.heights import heights, moments
 from shardlab.plot.interactive import Moment, Sweep, sweep
+from shardlab.plot.kept import (
+    ladder,
+    layer_kept,
+    policies,
+    stacks,
+    stage_bytes,
+    tallies,
+)
+from shardlab.plot.layers import (
+    gate,
+    holders,
+    layouts,
+    logits,
+    two_cuts,
+    whole_layer,
+)
+from shardlab.plot.machines import (
+    hosts,
+    networks,
+    node_gathers,
+    one_chip,
+    pod_phases,
+    rails,
+    ring_or_line,
+    slice_and_axes,
+)
 from shardlab.plot.meshes import gallery, mesh, shards
 from shardlab.plot.paths import paths
 from shardlab.plot.pipes import pipeline_player
-from shardlab.plot.pods import ports, verdicts
+from shardlab.plot.pods import ports, ring_orders, sum_groups, verdicts
 from shardlab.plot.products import block_matrix, busy, product_player
 from shardlab.plot.room import room, stacked
-from shardlab.plot.schedules import gantt
+from shardlab.plot.rounds import bisection, idle_links, rounds
+from shardlab.plot.schedules import dealt_layers, gantt, in_flight
+from shardlab.plot.sequences import (
+    gathered_keys,
+    merged_halves,
+    ring_player,
+    ring_turns,
+    score_owners,
+    tokens_and_heads,
+    tokens_to_heads,
+    way_home,
+    what_moves,
+)
+from shardlab.plot.sharing import (
+    cases_at_work,
+    local_products,
+    waits,
+    ways_round,
+)
 from shardlab.plot.steps import step_player
-from shardlab.plot.ticks import ticks
+from shardlab.plot.svg import svg
+from shardlab.plot.switches import switch_adds
+from shardlab.plot.tables import table
+from shardlab.plot.ticks import byte_ticks, ticks
 from shardlab.plot.timelines import timeline
+from shardlab.plot.training import (
+    cut_orders,
+    data_parallel_step,
+    heads_dealt,
+    one_step,
+    sequence_parallel,
+    two_axes,
+    zero_one,
+)
+from shardlab.plot.transposes import copy_and_sum, ones
+from shardlab.plot.wiring import hierarchy, ring_links, ways_out
 
 __all__ = [
+    "what_moves",
+    "way_home",
+    "tokens_to_heads",
+    "score_owners",
+    "ring_turns",
+    "ring_player",
+    "merged_halves",
+    "gathered_keys",
+    "tokens_and_heads",
+    "COLUMN",
     "FILLS",
     "SIZE",
     "WHOLE",
@@ -52,32 +178,105 @@ __all__ = [
     "Player",
     "Sweep",
     "bare",
+    "bisection",
     "block_matrix",
+    "block_product",
     "brought",
     "busy",
+    "byte_ticks",
+    "canvas",
+    "cases_at_work",
+    "copies",
+    "copies_sent",
+    "copy_and_sum",
+    "cut_anew",
     "curves",
+    "cut_orders",
+    "data_parallel_step",
+    "dealt_layers",
+    "dealt_sequences",
+    "dispatch_player",
     "exchanges",
+    "expert_axes",
+    "expert_floor",
+    "expert_loads",
+    "failing_runs",
+    "fault_places",
     "film",
+    "four_cases",
     "gallery",
     "gantt",
+    "gate",
+    "heads_dealt",
+    "heights",
+    "hierarchy",
+    "holders",
+    "idle_links",
+    "hosts",
+    "in_flight",
+    "ladder",
+    "layer_kept",
+    "layouts",
     "links",
+    "local_products",
+    "logits",
     "matmuls",
     "mesh",
+    "moments",
+    "networks",
+    "node_gathers",
     "new_axes",
+    "one_chip",
+    "one_step",
+    "ones",
+    "only_the_diagonal",
+    "outer_products",
+    "panels",
     "paths",
     "pipeline_player",
     "player",
+    "pod_phases",
+    "policies",
     "ports",
     "product_player",
+    "rails",
+    "reach",
+    "ragged_rows",
+    "recipes",
+    "ring_orders",
+    "ring_links",
+    "ring_or_line",
+    "roofline",
     "room",
-    "set_style",
+    "router_choices",
+    "rounds",
+    "sequence_parallel",
+    "shade",
     "shards",
+    "slice_and_axes",
+    "slots_taken",
     "stacked",
+    "stacks",
     "stage",
+    "stage_bytes",
+    "stages_and_experts",
     "step_player",
+    "sum_groups",
+    "sum_roads",
+    "svg",
     "sweep",
+    "switch_adds",
+    "table",
+    "tallies",
     "terms",
     "ticks",
     "timeline",
+    "two_axes",
+    "two_cuts",
     "verdicts",
+    "ways_out",
+    "waits",
+    "ways_round",
+    "whole_layer",
+    "zero_one",
 ]

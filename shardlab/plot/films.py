@@ -1,16 +1,19 @@
 """Films: chips that hand blocks on, from the simulator's hops."""
 
+import hashlib
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
+from markupsafe import Markup
 
 from shardlab import ring
-from shardlab.plot.axes import FILLS, bare
+from shardlab.plot.colours import colour, ramp, shade
+from shardlab.plot.templates import filled
 
-CELL, FRAME = 14, 360  # width of a cell, and of the picture that it is in
+CELL, FRAME = 24, 640  # height of a cell, and width of the whole picture
 ITEM = 8  # bytes of a marked number, an int64
+PAD, HEAD = 8, 24  # pixels around a chip's table, and above it for its name
+INK_ON_FILL = "#111"
 
 
 def film(steps, held):
@@ -68,10 +71,11 @@ def brought(step, before):
 class Stage(NamedTuple):
     """How the chips of a film are drawn: where, and as tables of which size.
 
-    centres  for each chip (x, y)
+    centres  for each chip (x, y), the middle of its table
     rows, columns  of the table that a chip is drawn as
     parts    into how many parts, one above the other, a cell is cut
     width, height  of a cell
+    ring     True if the last chip is wired to the first
     """
 
     centres: list
@@ -80,12 +84,13 @@ class Stage(NamedTuple):
     parts: int
     width: float
     height: float
+    ring: bool = True
 
     def corner(self, chip):
         """The top left corner of a chip's table."""
         x, y = self.centres[chip]
         across, down = self.columns * self.width, self.rows * self.height
-        return x - across / 2, y - down / 2
+        return round(x - across / 2), round(y - down / 2)
 
     def place(self, chip, what):
         """Left and top of the part of a cell for (chunk, element, term).
@@ -99,41 +104,83 @@ class Stage(NamedTuple):
         y += (row + element / self.parts) * self.height
         return x + (column if self.columns > 1 else 0) * self.width, y
 
+    def box(self):
+        """Width and height of a chip, with its name and its margins."""
+        wide = max(self.columns * self.width + 2 * PAD, 66)
+        return wide, self.rows * self.height + PAD + HEAD
+
+    def middle(self, chip):
+        """The middle of a chip with its name."""
+        x, y = self.centres[chip]
+        return x, y + (PAD - HEAD) / 2
+
+    def bottom(self):
+        """Height of the picture."""
+        half = self.rows * self.height / 2 + PAD
+        return max(y for _, y in self.centres) + half + 4
+
+    def wires(self):
+        """Pairs of chips that are wired to each other."""
+        N = len(self.centres)
+        pairs = [(chip, chip + 1) for chip in range(N - 1)]
+        return pairs + ([(N - 1, 0)] if self.ring and N > 2 else [])
+
+    def way(self, source, destination):
+        """From the edge of one chip to the edge of another: two points."""
+        ends = []
+        pair = self.middle(source), self.middle(destination)
+        half = np.array(self.box()) / 2
+        for one, other in (pair, pair[::-1]):
+            ahead = np.subtract(other, one)
+            with np.errstate(divide="ignore"):
+                share = np.min(half / np.abs(ahead))
+            ends.append(one + min(share, 0.5) * ahead)
+        return ends
+
 
 def stage(moments, wrap=True):
-    """The Stage of a film: chips on a circle, or side by side on a line."""
+    """The Stage of a film: chips on a ring, or side by side on a line."""
     seen = set().union(*(held for moment in moments for held in moment))
     N, chunks = len(moments[0]), {chunk for chunk, _, _ in seen}
     pairs = any(isinstance(chunk, tuple) for chunk in chunks)
     summed = len({(chunk, term) for chunk, _, term in seen}) > len(chunks)
     rows = N if pairs else 1 + max(chunks)
     columns = N if pairs or summed else 1
-    width, height = cell_size(rows, columns, FRAME if wrap else FRAME / N - 8)
+    room = FRAME / (3 if wrap and N > 2 else N) - 2 * PAD - 8
+    width, height = cell_size(rows, columns, room)
     parts = 1 + max(element for _, element, _ in seen)
-    if wrap:
-        centres = circle(N, columns * width, rows * height)
+    first = Stage([(0, 0)] * N, rows, columns, parts, width, height, wrap)
+    wide, high = first.box()
+    if wrap and N > 2:
+        at = circle(N, wide, high)
     else:
-        pitch = min(FRAME / N, columns * width + 40)
-        left, y = (FRAME - N * pitch) / 2, rows * height / 2 + 1.5 * CELL
-        centres = [(left + pitch * (chip + 0.5), y) for chip in range(N)]
-    return Stage(centres, rows, columns, parts, width, height)
+        pitch = min(FRAME / N, wide + 96)
+        left = (FRAME - N * pitch) / 2
+        at = [(left + pitch * (k + 0.5), high / 2 + 2) for k in range(N)]
+    return first._replace(centres=[(x, y + (HEAD - PAD) / 2) for x, y in at])
 
 
 def cell_size(rows, columns, room):
     """Width and height of a cell, so that chips do not cover each other."""
     if columns == 1:
-        return min(2 * CELL, room), min(CELL, 80 / rows)
-    side = min(CELL, 64 / max(rows, columns))
-    return min(side, room / columns), side
+        return min(64, room // 1), min(CELL, 132 // rows)
+    side = min(CELL, 132 // max(rows, columns))
+    return min(side, room // columns), side
 
 
 def circle(N, width, height):
     """Centres of N boxes of a size, the first one at the top."""
     turns = [2 * np.pi * chip / N - np.pi / 2 for chip in range(N)]
-    middle = FRAME / 2
-    across, down = middle - 4 - width / 2, middle - 8 - height / 2
+    across = (FRAME - width) / 2 - 2
+    down = height / 2 + 44
+    for one, other in zip(turns, [*turns[1:], turns[0]], strict=True):
+        beside = abs(np.cos(one) - np.cos(other)) * across
+        apart = abs(np.sin(one) - np.sin(other))
+        if beside < width + 24 and apart > 1e-6:
+            down = max(down, (height + 40) / apart)
+    y = down + height / 2 + 2
     return [
-        (middle + across * np.cos(turn), middle + 6 + down * np.sin(turn))
+        (FRAME / 2 + across * np.cos(turn), y + down * np.sin(turn))
         for turn in turns
     ]
 
@@ -143,98 +190,213 @@ def short(*numbers):
     return " ".join(f"{round(n, 1) + 0:g}" for n in numbers)
 
 
-def drawn_cells(scene, chip, held):
-    """SVG of what a chip holds: a fill for each term."""
-    paths, width = {}, short(scene.width)
-    for chunk, element, term in sorted(held, key=str):
-        height = scene.height / scene.parts
-        if all((chunk, e, term) in held for e in range(scene.parts)):
-            if element:
-                continue  # the whole cell is drawn with its first part
-            height = scene.height
-        start = f"M{short(*scene.place(chip, (chunk, element, term)))}"
-        paths.setdefault(term, []).append(
-            f"{start}h{width}v{short(height)}h-{width}z"
-        )
+def number_of(scene, chunk, term):
+    """What a cell is numbered and coloured by, and how many of it there are.
+
+    scene    Stage
+    chunk, term  the block, and the chip that it comes from
+    returns  a copy's block and the number of blocks; of a term of a sum, or of
+             what one chip has for another, the chip and the number of chips
+    """
+    if scene.columns == 1:
+        return chunk, scene.rows
+    return term, len(scene.centres)
+
+
+def drawn_cells(scene, moment, axis):
+    """SVG of what all chips hold: a fill for each term, and their digits."""
+    paths, labels = {}, []
+    for chip, held in enumerate(moment):
+        for chunk, element, term in sorted(held, key=str):
+            high = scene.height / scene.parts
+            if all((chunk, e, term) in held for e in range(scene.parts)):
+                if element:
+                    continue  # the whole cell is drawn with its first part
+                high = scene.height
+            x, y = scene.place(chip, (chunk, element, term))
+            number = number_of(scene, chunk, term)
+            paths.setdefault(number, []).append(
+                f"M{short(x, y)}h{short(scene.width)}v{short(high)}"
+                f"h-{short(scene.width)}z"
+            )
+            if min(high, scene.width) >= 11 and scene.columns <= 6:
+                labels.append((number[0], x + scene.width / 2, y + high / 2))
     fills = "".join(
-        f'<path fill="{FILLS[term % len(FILLS)]}" d="{"".join(path)}"/>'
-        for term, path in sorted(paths.items())
+        f'<path fill="{shade(axis, *number)}" d="{"".join(path)}"/>'
+        for number, path in sorted(paths.items())
     )
-    return fills + drawn_digits(scene, chip, held)
+    return fills + drawn_digits(labels)
 
 
-def drawn_digits(scene, chip, held):
-    """SVG of the digits on the cells: whose term it is."""
-    lines = {}
-    for chunk, _, term in sorted(held, key=str):
-        x, y = scene.place(chip, (chunk, 0, term))
-        lines.setdefault(y, {})[x + scene.width / 2 - 2.7] = term
-    if len(scene.centres) > 10 or scene.width < 10:
-        return ""  # they do not fit
-    down = scene.height / 2 + 3.3
-    return "".join(
-        f'<text fill="#111" x="{short(*line)}" y="{short(y + down)}">'
-        f"{''.join(map(str, line.values()))}</text>"
-        for y, line in lines.items()
+def drawn_digits(labels):
+    """SVG of (digit, x, y) with their middles: all in one element."""
+    lone = [label for label in labels if label[0] < 10]
+    if not lone:
+        return ""
+    x = short(*(x - 3.4 for _, x, _ in lone))
+    y = short(*(y + 4.2 for _, _, y in lone))
+    digits = "".join(str(term) for term, _, _ in lone)
+    return f'<text fill="{INK_ON_FILL}" x="{x}" y="{y}">{digits}</text>'
+
+
+def drawn_base(scene, name):
+    """SVG of what does not move, defined once: chips, tables and wires."""
+    wires = "".join(
+        f"M{short(*scene.way(*pair)[0])}L{short(*scene.way(*pair)[1])}"
+        for pair in scene.wires()
     )
-
-
-def drawn_chip(scene, chip):
-    """SVG of a chip's empty table and its number."""
-    x, y = scene.corner(chip)
-    width, height = scene.width * scene.columns, scene.height * scene.rows
-    place = f'x="{short(x)}" y="{short(y)}"'
-    size = f'width="{short(width)}" height="{short(height)}"'
-    above = f'x="{short(x)}" y="{short(y - 3)}"'
-    name = f"chip {chip}" if len(scene.centres) <= 5 else chip
-    return f"<rect {place} {size}/><text {above}>{name}</text>"
-
-
-def drawn_arrow(scene, source, destination):
-    """SVG of an arrow in the middle of the way from a chip to the next."""
-    (x, y), (u, v) = scene.centres[source], scene.centres[destination]
-    far = np.hypot(u - x, v - y)
-    dx, dy = (u - x) / far, (v - y) / far
-    # Keep to the right of the way, so that two that pass do not meet.
-    x, y = (x + u) / 2 - 6 * dy, (y + v) / 2 + 6 * dx
-    tail, tip, left, right = (
-        short(x + along * dx - aside * dy, y + along * dy + aside * dx)
-        for along, aside in [(-8, 0), (8, 0), (2, 5), (2, -5)]
-    )
-    return f'<path class="w" d="M{tail}L{tip}M{left}L{tip}L{right}"/>'
-
-
-def drawn_frame(scene, before, after, step):
-    """SVG of a moment: what stayed where it was, and what came and slides."""
-    parts = [
-        drawn_arrow(scene, hop.source, hop.destination)
-        for hop in {(h.source, h.destination): h for h in step}.values()
-    ]
+    boxes, tables, texts = "", "", ""
+    wide, high = scene.box()
+    # Rules of CSS for what is inside of something do not reach a <use>.
+    thin = 'fill="none" stroke="currentColor" stroke-width="1.4"'
+    letters = 'fill="currentColor" stroke="none" text-anchor="middle"'
     for chip in range(len(scene.centres)):
-        parts.append(drawn_chip(scene, chip))
-        parts.append(drawn_cells(scene, chip, before[chip] & after[chip]))
-    for (source, chip), crossed in brought(step, before).items():
-        (x, y), (u, v) = scene.centres[source], scene.centres[chip]
-        parts.append(
-            f'<g class="s" style="--x:{short(x - u)}px;--y:{short(y - v)}px">'
-            f"{drawn_cells(scene, chip, crossed & after[chip])}</g>"
-        )
+        x, y = scene.middle(chip)
+        boxes += rounded(x - wide / 2, y - high / 2, wide, high)
+        left, top = scene.corner(chip)
+        across, down = scene.columns * scene.width, scene.rows * scene.height
+        tables += f"M{short(left, top)}h{short(across)}v{short(down)}"
+        tables += f"h-{short(across)}z"
+        place = f'x="{short(x)}" y="{short(y - high / 2 + 16)}"'
+        texts += f"<text {place} {letters}>chip {chip}</text>"
+    return (
+        f'<g id="{name}" {thin}><path stroke-opacity=".35" d="{wires}"/>'
+        f'<path d="{boxes}"/><path stroke-opacity=".5" d="{tables}"/>'
+        f"{texts}</g>"
+    )
+
+
+def rounded(x, y, wide, high, r=6):
+    """An SVG path of a rectangle with round corners."""
+    return (
+        f"M{short(x + r, y)}h{short(wide - 2 * r)}q{r} 0 {r} {r}"
+        f"v{short(high - 2 * r)}q0 {r} -{r} {r}h-{short(wide - 2 * r)}"
+        f"q-{r} 0 -{r} -{r}v-{short(high - 2 * r)}q0 -{r} {r} -{r}z"
+    )
+
+
+def drawn_loads(scene, steps, axis, most):
+    """SVG of what links have carried so far, as thick as it is much."""
+    loads = {}
+    for step in steps:
+        for hop in step:
+            pair = hop.source, hop.destination
+            loads[pair] = loads.get(pair, 0) + hop.bytes
+    paths = {}
+    for (source, destination), load in sorted(loads.items()):
+        start, end = scene.way(source, destination)
+        aside = _right_of(start, end) * 4 * ((destination, source) in loads)
+        path = f"M{short(*(start + aside))}L{short(*(end + aside))}"
+        paths.setdefault(load, []).append(path)
+    ink = colour(ramp(axis))
+    drawn = "".join(
+        f'<path class="g" stroke="{ink}" stroke-width="'
+        f'{short(1 + 7 * load / most)}" d="{"".join(path)}"/>'
+        for load, path in sorted(paths.items())
+    )
+    return drawn
+
+
+def _right_of(start, end):
+    """A step of one pixel to the right of a way."""
+    ahead = np.subtract(end, start)
+    far = max(float(np.hypot(*ahead)), 1e-9)
+    return np.array([-ahead[1], ahead[0]]) / far
+
+
+def drawn_travel(scene, step, before, axis):
+    """SVG of what is on the wires: blocks with their numbers, and arrows."""
+    crossed, parts = brought(step, before), []
+    for (source, chip), what in sorted(crossed.items()):
+        start, end = scene.way(source, chip)
+        right, ahead = _right_of(start, end), np.subtract(end, start)
+        both = (chip, source) in crossed
+        middle = (start + end) / 2 + right * (13 if both else 0)
+        far = max(float(np.hypot(*ahead)), 1e-9)
+        ahead = ahead / far
+        whole = {}
+        for chunk, _element, term in what:
+            here = chunk, term
+            whole[here] = whole.get(here, 0) + 1
+        cells = sorted(whole.items(), key=str)
+        across = min(len(cells), 4)
+        wide, high = 15, 17
+        if len(cells) > 8:
+            wide, high, across = 9, 9, 8
+        left = middle[0] - across * wide / 2
+        down = -(-len(cells) // across)
+        top = middle[1] - down * high / 2
+        drawn, labels = "", []
+        for n, ((chunk, term), count) in enumerate(cells):
+            x, y = left + n % across * wide, top + n // across * high
+            tall = high if count == scene.parts else high / 2
+            number = number_of(scene, chunk, term)
+            fill = shade(axis, *number)
+            size = f"h{wide}v{short(tall)}h-{wide}z"
+            path = f'<path class="b" fill="{fill}" d="M{short(x, y)}{size}"/>'
+            drawn += path
+            if wide >= 11 and tall >= 11:
+                labels.append((number[0], x + wide / 2, y + tall / 2))
+        away = short(*(start - middle + right * (13 if both else 0)))
+        x, y = away.split()
+        slide = f'<g class="s" style="--x:{x}px;--y:{y}px">'
+        parts.append(f"{slide}{drawn}{drawn_digits(labels)}</g>")
+        tip = end - 3 * ahead + right * (6 if both else 0)
+        tail = tip - 9 * ahead
+        wings = [tail + 5 * right, tail - 5 * right]
+        head = "".join(f"L{short(*wing)}" for wing in (wings[0], wings[1]))
+        fill = f'fill="{colour(ramp(axis))}"'
+        parts.append(f'<path {fill} d="M{short(*tip)}{head}z"/>')
     return "".join(parts)
+
+
+def drawn_new(scene, before, after):
+    """SVG of frames around the cells that a step has filled."""
+    path = ""
+    for chip, (then, now) in enumerate(zip(before, after, strict=True)):
+        boxes = {}  # of a row of the table: those of one height are one frame
+        for chunk, element, term in sorted(now - then, key=str):
+            here = {(chunk, e, term) for e in range(scene.parts)}
+            full = here <= now - then
+            if element and full:
+                continue
+            x, y = scene.place(chip, (chunk, element, term))
+            high = scene.height / (1 if full else scene.parts)
+            boxes.setdefault((y, high), []).append(x)
+        for (y, high), lefts in boxes.items():
+            for x, wide in _runs(lefts, scene.width):
+                path += f"M{short(x + 1, y + 1)}h{short(wide - 2)}"
+                path += f"v{short(high - 2)}h-{short(wide - 2)}z"
+    return f'<path class="n" d="{path}"/>' if path else ""
+
+
+def _runs(lefts, width):
+    """Cells of a row that touch each other, as (left, width) of each run."""
+    runs = []
+    for x in sorted(lefts):
+        if runs and abs(runs[-1][0] + runs[-1][1] - x) < 0.5:
+            runs[-1] = runs[-1][0], runs[-1][1] + width
+        else:
+            runs.append((x, width))
+    return runs
 
 
 def caption(number, steps, held):
     """What happens in a step, in words: how much the busiest link carries."""
     if number == 0:
         return "Start"
-    step = steps[number - 1]
+    step, said = steps[number - 1], steps[:number]
     block = max(len(marks) for chunks in held for marks in chunks.values())
     load = max(ring.bytes_per_link([step]).values()) / (ITEM * block)
     links = len(ring.bytes_per_link([step]))
     blocks = {0.5: "half a block", 1: "one block"}.get(load)
     links = "1 link" if links == 1 else f"{links} links"
+    busiest = max(ring.bytes_per_link(said).values())
+    total = sum(hop.bytes for each in said for hop in each)
     return (
         f"Step {number} of {len(steps)}: {links} in use, the busiest carries "
-        f"{blocks or f'{load:g} blocks'}"
+        f"{blocks or f'{load:g} blocks'}. So far {busiest:,} bytes on the "
+        f"busiest link, {total:,} on all"
     )
 
 
@@ -256,128 +418,55 @@ class Player(NamedTuple):
         return f"film of {frames} moments: {self.title}"
 
 
-def player(steps, held, title, wrap=True):
+def player(steps, held, title, wrap=True, axis="X"):
     """A film of blocks that chips hand on, to be played and stepped through.
 
     steps    list of steps, each a list of `shardlab.ring.Hop`
     held     what each chip holds at the start, marked as for `film`
-    title    says what is shown
-    wrap     True: the chips stand on a circle; False: on a line
+    title    says what is shown, to those who do not see it
+    wrap     True: the chips stand on a ring; False: on a line
+    axis     name of the mesh axis along which they stand
     returns  Player. A cell is filled and numbered by the chip whose term it
-             holds; its place is the block's place in the whole array
+             holds, or by the block where all are copies; its place is the
+             block's place in the whole array. Blocks travel on the wires,
+             which grow with the bytes that they have carried
     raises   ValueError as `film`
     """
     moments = film(steps, held)
     scene = stage(moments, wrap)
-    height = FRAME if wrap else short(scene.height * scene.rows + 2 * CELL)
-    figures = []
-    for n, (before, after) in enumerate(
-        zip([moments[0], *moments], moments, strict=False)
-    ):
-        words = caption(n, steps, held)
-        drawn = drawn_frame(scene, before, after, steps[n - 1] if n else [])
-        figures.append(
-            f'<figure><svg viewBox="0 0 {FRAME} {height}" role="img" '
-            f'aria-label="{words}">{drawn}</svg>'
-            f"<figcaption>{words}</figcaption></figure>"
+    loads = ring.bytes_per_link(steps)
+    most = max(loads.values()) if loads else 1
+    mark = hashlib.sha256(repr((title, steps, wrap)).encode()).hexdigest()[:8]
+    name, frames = f"f{mark}", []
+    for n, after in enumerate(moments):
+        before = moments[n - 1] if n else after
+        step = steps[n - 1] if n else []
+        base = f'<use href="#{name}"/>'
+        if n == 0:  # what is defined in a frame that is not shown is shown
+            base = drawn_base(scene, name)
+        drawn = (
+            drawn_loads(scene, steps[:n], axis, most)
+            + base
+            + drawn_cells(scene, after, axis)
+            + drawn_new(scene, before, after)
+            + drawn_travel(scene, step, before, axis)
         )
-    html = PLAYER.replace("TITLE", title).replace("FIGURES", "".join(figures))
-    return Player(title, html)
+        frames.append((caption(n, steps, held), drawn))
+    return reel(title, frames, scene.bottom())
 
 
-# A frame is shown by the class `on`; the class `go` lets what came slide in.
-# Without scripts no frame is hidden and no button shown.
-PLAYER = """<div class="sbs-film" role="group" tabindex="0" aria-label="TITLE">
-<p>TITLE</p><div class="bar" hidden><button type="button">Back</button>
-<button type="button">Play</button><button type="button">Step</button>
-<output aria-live="polite"></output></div><div class="reel">FIGURES</div></div>
-<style>
-.sbs-film{color:inherit;max-width:44em;margin:0 0 1em}
-.sbs-film p{margin:0 0 .4em;font-weight:600}
-.sbs-film .bar{margin:0 0 .4em}
-.sbs-film .bar:not([hidden]){display:block}
-[data-theme=dark] .text_html:has(.sbs-film){background:none!important;
-color:inherit!important}
-.sbs-film button{font:inherit;margin:0 .3em .3em 0;color:inherit;
-background:none;min-width:4em;
-min-height:2.2em;border:1px solid currentColor;border-radius:4px;cursor:pointer}
-.sbs-film output{display:block;min-height:3em;margin-top:.3em}
-.sbs-film .reel{display:flex;flex-wrap:wrap;gap:.5em}
-.sbs-film figure{margin:0;flex:1 1 150px;max-width:210px}
-.sbs-film figcaption{font-size:.8em;margin:0}
-.sbs-film svg{display:block;width:100%;height:auto;overflow:visible}
-.sbs-film svg text{font:9px sans-serif}
-.sbs-film svg text:not([fill]){fill:currentColor;font-size:11px}
-.sbs-film svg rect{fill:none;stroke:currentColor;stroke-width:.8}
-.sbs-film .w{fill:none;stroke:currentColor;stroke-width:1.4}
-.sbs-film.live figure{display:none;max-width:380px}
-.sbs-film.live figure.on{display:block}
-.sbs-film.live figcaption{display:none}
-.sbs-film.go .on .s{animation:sbs-in .9s ease-in-out}
-@keyframes sbs-in{from{transform:translate(var(--x),var(--y))}}
-@media (prefers-reduced-motion:reduce){.sbs-film.go .on .s{animation:none}}
-</style>
-<script>
-for(const film of document.querySelectorAll(".sbs-film:not(.live)")){
-const frames=[...film.querySelectorAll("figure")],
-bar=film.querySelector(".bar"),says=bar.querySelector("output"),
-[back,play,step]=bar.querySelectorAll("button"),
-last=frames.length-1;let now=0,timer=0;
-const show=n=>{film.classList.toggle("go",n>now);
-now=Math.max(0,Math.min(n,last));
-frames.forEach((f,i)=>f.classList.toggle("on",i===now));
-says.textContent=frames[now].querySelector("figcaption").textContent};
-const stop=()=>{clearInterval(timer);timer=0;play.textContent="Play"};
-const tick=()=>{show(now+1);if(now===last)stop()};
-const run=()=>{if(timer)return stop();if(now===last)show(0);
-play.textContent="Pause";timer=setInterval(tick,1500);tick()};
-const go=n=>{stop();show(n)};
-back.onclick=()=>go(now-1);play.onclick=run;step.onclick=()=>go(now+1);
-film.onkeydown=e=>{const key={ArrowLeft:()=>go(now-1),ArrowRight:()=>go(now+1),
-Home:()=>go(0),End:()=>go(last)," ":run}[e.key];
-if(!key||e.ctrlKey||e.altKey||e.metaKey)return;e.stopPropagation();
-if(e.key===" "&&e.target!==film)return;e.preventDefault();key()};
-film.classList.add("live");bar.hidden=false;show(0)}
-</script>"""
+def reel(title, frames, height, poster=None):
+    """A film from its frames.
 
-
-def exchanges(runs):
-    """Draw what collectives do: what each chip holds before and after.
-
-    runs     dict: title -> (steps, held), as for `film`
-    returns  the figure's axes, a row for each collective. A chip is drawn as
-             in a film: a cell is numbered by the chip whose term it holds
+    title    says what is shown
+    frames   list of (words, SVG)
+    height   of a frame, where the width is FRAME
+    poster   number of the frame that is seen before it is played; None for
+             the middle one
+    returns  Player
     """
-    _, axes = plt.subplots(
-        len(runs), 2, figsize=(6, 1.25 * len(runs)), squeeze=False
-    )
-    for row, (title, run) in zip(axes, runs.items(), strict=True):
-        moments = film(*run)
-        scene = stage(moments, wrap=False)
-        for ax, n, when in zip(row, (0, -1), ["before", "after"], strict=True):
-            draw_chips(ax, scene, moments[n])
-            ax.set_title(f"{title}: {when}", fontsize=9)
-    axes[0, 0].figure.tight_layout()
-    return axes
-
-
-def draw_chips(ax, scene, moment):
-    """Draw the chips of one moment side by side."""
-    width, height = scene.width * scene.columns, scene.height * scene.rows
-    for chip, held in enumerate(moment):
-        for what in sorted(held, key=str):
-            x, y = scene.place(chip, what)
-            fill = FILLS[what[2] % len(FILLS)]
-            size = scene.width, scene.height / scene.parts
-            ax.add_patch(Rectangle((x, y), *size, fc=fill, ec="none"))
-            middle = x + scene.width / 2, y + scene.height / 2
-            ax.text(*middle, what[2], ha="center", va="center", fontsize=7)
-        x, y = scene.corner(chip)
-        ax.add_patch(
-            Rectangle((x, y), width, height, fc="none", ec="black", lw=0.8)
-        )
-        ax.text(x, y - 3, f"chip {chip}", fontsize=7)
-    (first, _), (last, _) = scene.centres[0], scene.centres[-1]
-    ax.set_xlim(first - width / 2 - 10, last + width / 2 + 10)
-    ax.set_ylim(0, scene.height * scene.rows + 2.5 * CELL)
-    bare(ax)
+    marked = [(words, Markup(drawn)) for words, drawn in frames]
+    room = {"width": FRAME, "height": short(height)}
+    still = "" if poster is None else poster
+    html = filled("film", title=title, frames=marked, poster=still, **room)
+    return Player(title, html)

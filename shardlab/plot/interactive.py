@@ -1,15 +1,17 @@
 """Curves that a reader moves with a slider, in one text of HTML."""
 
 from html import escape
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from shardlab.arguments import whole
+from shardlab.plot.templates import filled
 
 WIDTH, HEIGHT = 400, 270  # of the picture
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 10, 40  # what axes and names take of it
-DASHES = ("", "7 3", "2 3", "9 3 2 3")
-INKS = ("#3d8fd1", "#d9731a", "currentColor", "#2f9e62")
+LINES = 4  # styles of lines in sweep.css
 
 
 class Sweep(NamedTuple):
@@ -37,14 +39,19 @@ class Moment(NamedTuple):
     lines  dict: name of a curve -> numbers above 0, one for each x; None
            leaves a gap
     words  what there is to see, one sentence
+    best   the x that is marked, with a dot on each curve; None for none
+    shades  pairs (left, right) of x between which the ground is shaded; one
+           within another is darker
     """
 
     name: str
     lines: dict
     words: str
+    best: float | None = None
+    shades: tuple = ()
 
 
-def sweep(x, moments, title, x_name, y_name, start=0):
+def sweep(x, moments, title, x_name, y_name, start=0, limits=None):
     """Curves over one range, and a slider that goes through their moments.
 
     x        numbers above 0 along the horizontal axis, rising
@@ -52,27 +59,34 @@ def sweep(x, moments, title, x_name, y_name, start=0):
     title    above the picture
     x_name, y_name  what the axes show, with units; both are logarithmic
     start    number of the moment that is shown first, and without scripts
+    limits   least and largest y that are shown; None: those of all curves
     returns  Sweep
     raises   ValueError that names what does not fit
     """
     start = whole("start", start, 0)
     check_moments(x, moments, start)
     frame = ranges(x, moments)
-    drawn = drawn_axes(frame, x, x_name, y_name) + "".join(
+    if limits is not None:
+        low, high = check_limits(limits)
+        frame = *frame[:2], log10(low), log10(high)
+    curves = "".join(
         drawn_moment(frame, x, moment, n == start)
         for n, moment in enumerate(moments)
     )
-    words = {
-        "TITLE": escape(title),
-        "LEGEND": drawn_legend(moments[0].lines),
-        "DRAWN": drawn,
-        "LAST": str(len(moments) - 1),
-        "START": str(start),
-        "SAYS": said(moments[start]),
-    }
-    html = SWEEP
-    for name, text in words.items():
-        html = html.replace(name, text)
+    drawn = drawn_axes(frame, x, x_name, y_name) + within(curves)
+    html = filled(
+        "sweep",
+        title=title,
+        legend=Markup(drawn_legend(moments[0].lines)),
+        width=WIDTH,
+        height=HEIGHT,
+        drawn=Markup(drawn),
+        last=len(moments) - 1,
+        first_name=moments[0].name,
+        last_name=moments[-1].name,
+        start=start,
+        says=f"{moments[start].name}: {moments[start].words}",
+    )
     return Sweep(title, html)
 
 
@@ -100,6 +114,21 @@ def check_moments(x, moments, start):
                     f"above 0, or None, for each of {len(x)} x"
                 )
 
+        marks = [moment.best or x[0], *(at for s in moment.shades for at in s)]
+        if not all(x[0] <= at <= x[-1] for at in marks):
+            raise ValueError(
+                f"moments: best and shades at {moment.name} must lie from "
+                f"{x[0]} to {x[-1]}, got {marks}"
+            )
+
+
+def check_limits(limits):
+    """The least and the largest y; ValueError unless 0 < low < high."""
+    low, high = limits
+    if not 0 < low < high < inf:
+        raise ValueError(f"limits must be 0 < low < high, got {limits}")
+    return low, high
+
 
 def ranges(x, moments):
     """Logarithms of the least and the largest x and y of all moments."""
@@ -113,6 +142,14 @@ def ranges(x, moments):
     pairs = [(log10(min(values)), log10(max(values))) for values in (x, y)]
     (left, right), (low, high) = pairs
     return left, right, low - 0.05, high + 0.05
+
+
+def within(drawn):
+    """SVG that is cut off where the frame ends."""
+    wide, high = WIDTH - LEFT - RIGHT + 4, HEIGHT - TOP - BOTTOM
+    box = f"{LEFT} {TOP} {wide} {high}"
+    at = f'x="{LEFT}" y="{TOP}" width="{wide}" height="{high}"'
+    return f'<svg {at} viewBox="{box}">{drawn}</svg>'
 
 
 def place(frame, x, y):
@@ -147,7 +184,8 @@ def drawn_axes(frame, x, x_name, y_name):
     )
     up = (TOP + base) / 2
     parts.append(
-        f'<text transform="translate(11 {up:g}) rotate(-90)">{y_name}</text>'
+        f'<text transform="translate(11 {up:g}) rotate(-90)">'
+        f"{escape(y_name)}</text>"
     )
     return "".join(parts)
 
@@ -163,10 +201,40 @@ def drawn_moment(frame, x, moment, shown):
                 continue
             steps.append(pen + place(frame, at, value))
             pen = "L"
-        paths.append(f'<path class="l{n % len(INKS)}" d="{"".join(steps)}"/>')
+        paths.append(f'<path class="l{n % LINES}" d="{"".join(steps)}"/>')
     on = " on" if shown else ""
+    hidden = "" if shown else ' display="none"'  # where there is no CSS
     says = f'data-says="{said(moment)}"'
-    return f'<g class="m{on}" {says}>{"".join(paths)}</g>'
+    drawn = drawn_ground(frame, moment) + "".join(paths)
+    drawn += drawn_best(frame, x, moment)
+    return f'<g class="m{on}"{hidden} {says}>{drawn}</g>'
+
+
+def drawn_ground(frame, moment):
+    """SVG of what is shaded at a moment, and of the line of its best x."""
+    base, parts = HEIGHT - BOTTOM, []
+    for pair in moment.shades:
+        left, right = (float(place(frame, x, 1).split()[0]) for x in pair)
+        parts.append(
+            f'<path class="s" d="M{left} {TOP}H{right}V{base}H{left}Z"/>'
+        )
+    if moment.best:
+        u = place(frame, moment.best, 1).split()[0]
+        parts.append(f'<path class="b" d="M{u} {TOP}V{base}"/>')
+    return "".join(parts)
+
+
+def drawn_best(frame, x, moment):
+    """SVG of a dot on each curve at the best x."""
+    if moment.best not in x:
+        return ""
+    dots = []
+    for n, y in enumerate(moment.lines.values()):
+        value = y[x.index(moment.best)]
+        if value is not None:
+            u, v = place(frame, moment.best, value).split()
+            dots.append(f'<path class="d l{n % LINES}" d="M{u} {v}h0"/>')
+    return "".join(dots)
 
 
 def said(moment):
@@ -178,58 +246,6 @@ def drawn_legend(lines):
     """The names of the curves, each after a piece of its line."""
     return "".join(
         f'<span><svg viewBox="0 0 34 8" aria-hidden="true">'
-        f'<path class="l{n % len(INKS)}" d="M1 4H33"/></svg>{name}</span>'
+        f'<path class="l{n % LINES}" d="M1 4H33"/></svg>{name}</span>'
         for n, name in enumerate(map(escape, lines))
     )
-
-
-def line_styles():
-    """CSS of the curves: a dash and a colour each, for light and dark."""
-    return "\n".join(
-        f".sbs-sweep .l{n}{{stroke:{ink};stroke-dasharray:{dash or 'none'}}}"
-        for n, (ink, dash) in enumerate(zip(INKS, DASHES, strict=True))
-    )
-
-
-# A moment is shown by the class `on`. Without scripts the slider is hidden,
-# and the moment that starts is a picture with its sentence.
-SWEEP = """<div class="sbs-sweep" role="group" aria-label="TITLE">
-<p>TITLE</p><div class="key">LEGEND</div>
-<svg class="plot" viewBox="0 0 WIDE HIGH" role="img" aria-label="SAYS">
-DRAWN</svg>
-<input type="range" min="0" max="LAST" value="START" step="1" hidden
-aria-label="TITLE"><output aria-live="polite">SAYS</output></div>
-<style>
-.sbs-sweep{color:inherit;max-width:44em;margin:0 0 1em}
-.sbs-sweep p{margin:0 0 .4em;font-weight:600}
-[data-theme=dark] .text_html:has(.sbs-sweep){background:none!important;
-color:inherit!important}
-.sbs-sweep .key span{display:inline-block;margin-right:1.2em;font-size:.9em}
-.sbs-sweep .key svg{width:34px;height:8px;margin-right:.4em}
-.sbs-sweep .plot{display:block;width:100%;max-width:34em;height:auto}
-.sbs-sweep path{fill:none;stroke-width:2}
-.sbs-sweep .a{stroke:currentColor;stroke-width:1}
-.sbs-sweep .g{stroke:currentColor;stroke-width:.5;opacity:.25}
-.sbs-sweep text{font:11px sans-serif;fill:currentColor;text-anchor:middle}
-.sbs-sweep text.r{text-anchor:end}
-STYLES
-.sbs-sweep .m{display:none}
-.sbs-sweep .m.on{display:inline}
-.sbs-sweep input{display:block;width:100%;max-width:34em;
-min-height:2.2em;margin:.2em 0}
-.sbs-sweep input[hidden]{display:none}
-.sbs-sweep output{display:block;min-height:6em}
-</style>
-<script>
-for(const sweep of document.querySelectorAll(".sbs-sweep:not(.live)")){
-const moments=[...sweep.querySelectorAll(".m")],
-bar=sweep.querySelector("input"),says=sweep.querySelector("output"),
-plot=sweep.querySelector(".plot");
-const show=()=>{moments.forEach((m,i)=>m.classList.toggle("on",i==bar.value));
-const words=moments[bar.value].dataset.says;says.textContent=words;
-plot.setAttribute("aria-label",words);bar.setAttribute("aria-valuetext",words)};
-bar.oninput=show;bar.onkeydown=e=>e.stopPropagation();
-sweep.classList.add("live");bar.hidden=false;show()}
-</script>"""
-SWEEP = SWEEP.replace("STYLES", line_styles())
-SWEEP = SWEEP.replace("WIDE", str(WIDTH)).replace("HIGH", str(HEIGHT))

@@ -2,13 +2,18 @@
 
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from shardlab.plot.axes import FILLS, WHOLE, bare, new_axes
+from shardlab.plot.axes import INK, SMALL, WHOLE, bare, new_axes, panels, styled
+from shardlab.plot.colours import shade
+from shardlab.plot.stripes import stripes
+
+THIN = 0.24  # of a box: a block that is narrower has its number beside it
+STRIPE = 0.16  # of a box: from a stripe to the next but one
 
 
+@styled
 def mesh(device_mesh, title=None, ax=None):
     """Draw a mesh of one or two axes: one box for each device, numbered.
 
@@ -22,7 +27,7 @@ def mesh(device_mesh, title=None, ax=None):
     ax = new_axes(ax, (0.9 * grid.shape[1] + 1, 0.7 * grid.shape[0] + 1))
     for (row, column), device in np.ndenumerate(grid):
         ax.add_patch(
-            Rectangle((column, row), 0.9, 0.9, fc=WHOLE, ec="black", lw=0.8)
+            Rectangle((column, row), 0.9, 0.9, fc=WHOLE, ec=INK, lw=0.8)
         )
         ax.text(column + 0.45, row + 0.45, device.id, ha="center", va="center")
     label_axes(ax, device_mesh, grid.shape)
@@ -56,6 +61,7 @@ def label_axes(ax, device_mesh, shape):
     ax.set_ylim(-0.4, shape[0])
 
 
+@styled
 def shards(x, title=None, ax=None):
     """Draw, for each device of its mesh, which block of `x` it holds.
 
@@ -64,8 +70,9 @@ def shards(x, title=None, ax=None):
     title    above the picture; None for none
     ax       the axes to draw on; None for a new figure
     returns  the axes drawn on. Every box is a device, its outline the whole
-             matrix; the filled part is what the device holds, and its number
-             counts the blocks from the top left, row by row.
+             matrix; the filled part is what the device holds, in the colours
+             of its places along the axes that cut it. Its number counts the
+             blocks from the top left, row by row.
     raises   ValueError when `x` is no matrix
     """
     if x.ndim != 2:
@@ -75,11 +82,23 @@ def shards(x, title=None, ax=None):
         s.device.id: corners(s.index, x.shape) for s in x.addressable_shards
     }
     numbers = {block: n for n, block in enumerate(sorted(set(held.values())))}
-    ax = new_axes(ax, (0.9 * grid.shape[1] + 1, 0.7 * grid.shape[0] + 1))
+    ax = new_axes(ax, (1.0 * grid.shape[1] + 0.7, 0.9 * grid.shape[0] + 0.5))
+    mesh, cuts = x.sharding.mesh, cutting_axes(x.sharding.spec)
     for (row, column), device in np.ndenumerate(grid):
-        draw_block(ax, column, row, held[device.id], x.shape, numbers)
+        place = dict(zip(mesh.axis_names, (row, column), strict=False))
+        fills = [shade(a, place[a], mesh.shape[a]) for a in cuts if a in place]
+        block = held[device.id]
+        draw_block(ax, (column, row), block, x.shape, numbers[block], fills)
     label_axes(ax, x.sharding.mesh, grid.shape)
     return bare(ax, title)
+
+
+def cutting_axes(spec):
+    """The mesh axes that cut a matrix, those of its rows first."""
+    found = []
+    for part in spec:
+        found += [part] if isinstance(part, str) else [*(part or ())]
+    return found
 
 
 def corners(index, shape):
@@ -90,44 +109,54 @@ def corners(index, shape):
     return rows[0], columns[0], rows[1], columns[1]
 
 
-def draw_block(ax, column, row, block, shape, numbers):
-    """Draw one device: the outline of the matrix, the block filled in it."""
-    side = 0.9
+def draw_block(ax, corner, block, shape, number, fills):
+    """Draw one device: the outline of the matrix, the block filled in it.
+
+    ax       the axes to draw on
+    corner   (column, row) of the device's box
+    block    as from `corners`
+    shape    of the matrix
+    number   of the block, written on it, or beside it where it is thin
+    fills    colours of the axes that cut the matrix, two at most are shown
+    """
+    (column, row), side = corner, 0.9
     top, left, bottom, right = (
         side * corner / shape[i % 2] for i, corner in enumerate(block)
     )
     ax.add_patch(Rectangle((column, row), side, side, fc=WHOLE, ec="none"))
+    x, y, wide, high = column + left, row + top, right - left, bottom - top
+    fill = fills[0] if fills else shade("pod", 0)
+    ax.add_patch(Rectangle((x, y), wide, high, fc=fill, ec="none"))
+    if len(fills) > 1:
+        stripes(ax, (x, y), (wide, high), fills[1], STRIPE)
     ax.add_patch(
-        Rectangle(
-            (column + left, row + top),
-            right - left,
-            bottom - top,
-            fc=FILLS[numbers[block] % len(FILLS)],
-            ec="none",
-        )
+        Rectangle((column, row), side, side, fc="none", ec=INK, lw=0.8)
     )
-    ax.add_patch(
-        Rectangle((column, row), side, side, fc="none", ec="black", lw=0.8)
-    )
-    ax.text(
-        column + (left + right) / 2,
-        row + (top + bottom) / 2,
-        numbers[block],
-        ha="center",
-        va="center",
-    )
+    across, down = x + wide / 2, y + high / 2
+    if high < THIN:  # beside it, towards the middle of the box
+        down += (THIN + high) / 2 * (1 if down < row + side / 2 else -1)
+    if wide < THIN:
+        across += (THIN + wide) / 2 * (1 if across < column + side / 2 else -1)
+    look = {"ha": "center", "va": "center_baseline", "fontsize": SMALL}
+    ax.text(across, down, number, **look)
 
 
+@styled
 def gallery(arrays, columns=3):
     """Draw several sharded matrices side by side with `shards`.
 
     arrays   dict: title -> matrix
     columns  pictures in a row
     returns  the figure's axes as an array of rows and columns
+    raises   ValueError for no array
     """
     rows = -(-len(arrays) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(2.1 * columns, 2.2 * rows), squeeze=False
+    if not arrays:
+        raise ValueError("arrays must name a matrix or more, got none")
+    grid = device_grid(next(iter(arrays.values())).sharding.mesh).shape
+    wide, high = min(7.1 / columns, 0.75 * grid[1] + 0.8), 0.6 * grid[0] + 0.7
+    figure, axes = panels(
+        rows, columns, size=(wide * columns, high * rows), squeeze=False
     )
     for place, (title, x) in zip(
         product(range(rows), range(columns)), arrays.items(), strict=False

@@ -1,65 +1,81 @@
 """What chips make of the same array, side by side, and where they meet."""
 
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Circle
 
-from shardlab.plot.axes import FILLS, WHOLE, bare, new_axes
+from shardlab.plot.axes import COLUMN, INK, POINT, SOFT, WHOLE, canvas, styled
+from shardlab.plot.cases import MOVE, MULTIPLY
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.things import arrow, box, frame, write
 
-BOX, TALL, PITCH = 1.4, 0.62, 1.8  # a box, and from one to the next
+TALL, PITCH = 38, 60  # pixels of a box, and from one chip's row to the next
+ENDS, MEETS, FIRST = 34, 120, 190  # middles of In and f, and where rows begin
 
 
-def paths(chips, entry, exit, title=None, ax=None):
-    """Draw chips that start from one array and end in one array.
+@styled
+def paths(chips, entry, exit):
+    """Draw chips that start from one array and end in one array, both ways.
 
     chips    dict: name of a chip -> what it makes, one text after the other
     entry    name of the array that all of them get, and of the place where
              they get it, what happens there forward, and what backward
     exit     the same of the array that they give together
-    title    above the picture; None for none
-    ax       the axes to draw on; None for a new figure
-    returns  the axes drawn on
+    returns  the axes drawn on: the forward pass from left to right, and below
+             it the backward pass from right to left
+    raises   ValueError for no chip, or chips that differ in number of steps
+    source   chapter 8
     """
-    rows, steps = len(chips), max(map(len, chips.values()))
-    ax = new_axes(ax, (steps + 4.5, 0.7 * rows + 1.1))
-    middle, last = (rows - 1) / 2, (steps + 3) * PITCH
-    for x, (name, *place) in ((0, entry), (last, exit)):
-        box(ax, x, middle, name, WHOLE)
-        meeting(ax, abs(x - PITCH), middle, rows, *place)
+    if len(set(map(len, chips.values()))) != 1:
+        raise ValueError(f"chips must have as many steps each, got {chips}")
+    high = PITCH * len(chips) + 40
+    ax = canvas(COLUMN, 2 * high + 8)
+    for n, title in enumerate(("forward", "backward")):
+        top = n * (high + 8)
+        frame(ax, 1, top + 1, COLUMN - 2, high, edge=colour("grid"))
+        write(ax, 10, top + 16, title, 13, "left", weight="bold")
+        _pass(ax, top + 34, chips, (entry, exit), n)
+    return ax
+
+
+def _pass(ax, top, chips, ends, back):
+    """One pass: 0 forward, 1 backward."""
+    middle = top + PITCH * len(chips) / 2 - 6
+    steps = len(next(iter(chips.values())))
+    room = (COLUMN - 2 * FIRST) / steps
     for row, (chip, texts) in enumerate(chips.items()):
-        at = [PITCH, *((n + 2) * PITCH for n in range(steps)), last - PITCH]
-        for n, text in enumerate(texts, 1):
-            box(ax, at[n], row, text, FILLS[row % len(FILLS)])
-        ends = [middle, *[row] * steps, middle]
-        for n in range(steps + 1):
-            arrow(ax, (at[n], ends[n]), (at[n + 1], ends[n + 1]), n, steps)
-        ax.text(at[1] - BOX / 2, row - 0.37, chip, fontsize=7, ha="left")
-    arrow(ax, (0, middle), (PITCH, middle), 1, 1)
-    arrow(ax, (last - PITCH, middle), (last, middle), 0, 2)
-    ax.set_xlim(-1, last + 1)
-    ax.set_ylim(-1.2, rows + 0.2)
-    return bare(ax, title)
+        y = top + PITCH * row + PITCH / 2 - 6
+        for n, text in enumerate(texts):
+            x, fill = FIRST + n * room + 12, shade("Y", row, len(chips))
+            box(ax, x, y - TALL / 2, room - 24, TALL, fill, text, size=12)
+        edges = [FIRST + n * room for n in range(steps + 1)]
+        gaps = [(x - 12, x + 12) for x in edges]
+        write(ax, FIRST + 12, y - TALL / 2 - 9, chip, 11, "left", ink=SOFT)
+        for start, end in gaps[1:-1]:
+            _go(ax, (start, y), (end, y), back)
+        left, right = COLUMN - MEETS, gaps[-1][0]
+        _go(ax, (MEETS + 17, middle), (FIRST + 12, y), back)
+        _go(ax, (right, y), (left - 17, middle), back)
+    for end, side in zip(ends, (-1, 1), strict=True):
+        _end(ax, side, middle, end, back)
 
 
-def box(ax, x, y, text, fill):
-    """A box with a text, its middle at x, y."""
-    corner, look = (x - BOX / 2, y - TALL / 2), {"fc": fill, "ec": "black"}
-    ax.add_patch(Rectangle(corner, BOX, TALL, lw=0.8, **look))
-    ax.text(x, y, text, ha="center", va="center", fontsize=7)
+def _go(ax, start, end, back, ink=MULTIPLY):
+    """An arrow, turned round in the backward pass."""
+    arrow(ax, *((end, start) if back else (start, end)), ink, 1.6)
 
 
-def meeting(ax, x, y, rows, name, forward, backward):
-    """The place where chips part or meet, and what happens there each way."""
-    look = {"boxstyle": "circle,pad=0.25", "fc": WHOLE, "ec": "black"}
-    ax.text(x, y, name, ha="center", va="center", style="italic", bbox=look)
-    words = f"forward: {forward}\nbackward: {backward}"
-    ax.text(x, rows - 0.15, words, ha="center", va="center", fontsize=7)
-
-
-def arrow(ax, start, end, n, steps):
-    """An arrow from box to box; short of a circle at either end of the way."""
-    room = [0.3 if n == 0 else BOX / 2, 0.3 if n == steps else BOX / 2]
-    (x, y), (to_x, to_y) = start, end
-    share = [part / (to_x - x) for part in room]
-    first = x + room[0], y + (to_y - y) * share[0]
-    final = to_x - room[1], to_y - (to_y - y) * share[1]
-    style = {"arrowstyle": "->", "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", final, first, arrowprops=style)
+def _end(ax, side, y, end, back):
+    """An array, the place where chips part or meet, and what happens there."""
+    name, place, *happens = end
+    x, at = (COLUMN - ENDS, COLUMN - MEETS) if side > 0 else (ENDS, MEETS)
+    words = f"d{name}" if back else name
+    box(ax, x - 26, y - TALL / 2, 52, TALL, WHOLE, words, size=13)
+    sent = happens[back] != "copy"
+    fill = colour("network-1") if sent else colour("paper")
+    look = {"fc": fill, "ec": INK, "lw": POINT, "zorder": 2}
+    ax.add_patch(Circle((at, y), 16, **look))
+    write(ax, at, y, place, 15, style="italic", zorder=4)
+    ink, weight = (MOVE, "bold") if sent else (SOFT, None)
+    write(ax, at, y + 30, happens[back], 12, ink=ink, weight=weight)
+    inner, outer = at + side * 18, x - side * 27
+    start, end = (inner, outer) if side > 0 else (outer, inner)
+    _go(ax, (start, y), (end, y), back)

@@ -1,19 +1,30 @@
 """Films of a pipeline: microbatches hop from stage to stage."""
 
+import hashlib
 from html import escape
 from typing import NamedTuple
 
 from shardlab import pipeline
-from shardlab.plot.films import FRAME, Player, short
+from shardlab.plot.colours import colour, variable
+from shardlab.plot.films import FRAME, reel, short
 from shardlab.plot.schedules import LOOKS
-from shardlab.plot.steps import box, reel, text
+from shardlab.plot.steps import box, text
 
 LETTERS = {"forward": "F", "backward": "B", "input": "B", "weight": "W"}
 SENDS = {"forward": 1, "backward": -1, "input": -1}  # along its way
 BACK = ("backward", "input")
-TITLE, NAMES, INBOX, BUSY, BLOCK = 14, 12, 15, 16, 10  # heights
+TITLE, NAMES, INBOX, BUSY, BLOCK = 18, 16, 17, 22, 15  # heights
+ROW, AHEAD, PILE = 9, 26, 30  # of a time line; of an arrow; width of a pile
 MOST_STAGES = 8
-SAVED = "#fee391"  # fill of what is saved
+SAVED = colour("memory-1")  # fill of what is saved
+
+
+FILL_NAMES = {
+    "forward": "forward",
+    "backward": "backward",
+    "input": "input-half",
+    "weight": "weight-half",
+}
 
 
 class Task(NamedTuple):
@@ -137,7 +148,7 @@ class Look(NamedTuple):
 
     def width(self):
         """Of a stage."""
-        return min(self.pitch() - 14, 60)
+        return min(self.pitch() - 14, 100)
 
     def block(self):
         """Height of a block of saved activations."""
@@ -147,19 +158,23 @@ class Look(NamedTuple):
         """Left of a stage."""
         return stage * self.pitch() + (self.pitch() - self.width()) / 2
 
+    def line(self):
+        """Height of the time line of a schedule, below its stages."""
+        return self.p * ROW + 12
+
     def height(self):
         """Of one schedule."""
         pile = self.most * self.block()
-        return TITLE + NAMES + INBOX + BUSY + 4 + pile + 14
+        return TITLE + NAMES + INBOX + BUSY + 4 + pile + 20 + self.line()
 
 
 def block(fill, words, x, y, width, height):
     """SVG of a filled block with a text on it."""
     parts = f'<path class="b" fill="{fill}" d="{box(x, y, width, height)}"/>'
-    if height < 9 or 5.4 * len(words) > width:
+    if height < 9 or 6.6 * len(words) > width:
         return parts  # the words do not fit
-    middle = x + width / 2 - 2.6 * len(words)
-    return parts + text(words, middle, y + height / 2 + 3.3, fill)
+    middle = x + width / 2 - 3.2 * len(words)
+    return parts + text(words, middle, y + height / 2 + 4.2, fill)
 
 
 def slid(drawn, away, up=0):
@@ -188,7 +203,7 @@ def drawn_work(look, top, stage, running, arrived):
     if not running:
         place = f'x="{short(x)}" y="{short(top)}"'
         size = f'width="{short(width)}" height="{BUSY}"'
-        idle = text("idle", x + width / 2 - 9, top + 11.5)
+        idle = text("idle", x + width / 2 - 10, top + BUSY / 2 + 4)
         return f'<rect class="i" {place} {size}/>{idle}'
     came = {letter.task: letter.source for letter in arrived}
     parts, each = [], width / len(running)
@@ -205,16 +220,16 @@ def drawn_piles(look, floor, piles):
     """SVG of the activations that stages have saved, the oldest lowest."""
     blocks, labels, high = [], [], look.block()
     for stage in range(look.p):
-        x = look.left(stage) + look.width() / 2 - 11
+        x = look.left(stage) + look.width() / 2 - PILE / 2
         pile = piles.get(stage, [])
         for n, (microbatch, chunk) in enumerate(pile):
             y, words = floor - (n + 1) * high, f"{microbatch}" + "′" * chunk
-            blocks.append(box(x, y, 22, high))
-            middle = x + 11 - 2.8 * len(str(microbatch))
+            blocks.append(box(x, y, PILE, high))
+            middle = x + PILE / 2 - 3.4 * len(str(microbatch))
             if high >= 8.5:
-                labels.append((words, middle, y + high / 2 + 3.3))
+                labels.append((words, middle, y + high / 2 + 4.2))
         words = f"{len(pile)} saved" if look.p <= 5 else f" {len(pile)}"
-        labels.append((words, x - 8, floor + 11))
+        labels.append((words, x - 8, floor + 13))
     path = f'<path class="b" fill="{SAVED}" d="{"".join(blocks)}"/>'
     return path * bool(blocks) + drawn_labels(labels)
 
@@ -236,7 +251,7 @@ def drawn_labels(labels):
 def drawn_arrows(look, middle, arrived):
     """SVG of arrows between neighbours where something has just come."""
     ways = {(letter.source, letter.task.stage) for letter in arrived}
-    path, long = "", min(14, look.pitch() - look.width() - 4)
+    path, long = "", min(AHEAD, look.pitch() - look.width() - 4)
     for source, stage in sorted(ways):
         if abs(stage - source) == 1:
             ahead = stage - source
@@ -245,6 +260,33 @@ def drawn_arrows(look, middle, arrived):
             tip = f"l{-4 * ahead} -3m{4 * ahead} 3l{-4 * ahead} 3"
             path += f"M{tail}h{short(ahead * long)}{tip}"
     return f'<path class="w" d="{path}"/>' if path else ""
+
+
+def drawn_line(look, schedule, top, time, ends):
+    """SVG of who does what when, as far as a time, which a line marks."""
+    name, events = schedule
+    floor = top + look.height() - TITLE
+    first, unit = floor - look.p * ROW - 4, (FRAME - 16) / float(ends)
+    mark = hashlib.sha256(f"{name}{events}{top}".encode()).hexdigest()[:8]
+    base = f'<use href="#g{mark}"/>'
+    if time == 0:  # defined in the first frame
+        paths = {}
+        for task in tasks(events):
+            fill = FILL_NAMES[task.kind]
+            x = 8 + float(task.start) * unit
+            wide = float(task.end - task.start) * unit
+            where = x, first + task.stage * ROW, wide, ROW - 1
+            paths.setdefault(fill, []).append(box(*where))
+        look_of_all = 'stroke="currentColor" stroke-width=".4"'
+        base = f'<g id="g{mark}" {look_of_all}>'
+        base += "".join(
+            f'<path d="{"".join(path)}" style="fill:{variable(fill)}"/>'
+            for fill, path in paths.items()
+        )
+        base += "</g>"
+    x = short(8 + float(time) * unit)
+    at = f"M{x} {short(first - 4)}V{short(floor - 2)}"
+    return f'{base}<path class="u" d="{at}"/>'
 
 
 class Moment(NamedTuple):
@@ -279,14 +321,15 @@ def moment(events, ways, time, before=None):
 
 def drawn_pipeline(look, now, top):
     """SVG of a pipeline at one moment."""
-    busy, floor = top + NAMES + INBOX, top + look.height() - TITLE - 14
+    busy = top + NAMES + INBOX
+    floor = top + look.height() - TITLE - 20 - look.line()
     parts = [drawn_arrows(look, busy + BUSY / 2, now.arrived)]
     for stage in range(look.p):
         name = f"stage {stage}" if look.p <= 5 else str(stage)
         inbox = now.inbox.get(stage, [])
         running = now.running.get(stage, ())
         parts += [
-            text(name, look.left(stage), top + 9),
+            text(name, look.left(stage), top + 11),
             drawn_inbox(look, top + NAMES + 1, stage, inbox, now.arrived),
             drawn_work(look, busy, stage, running, now.arrived),
         ]
@@ -307,9 +350,10 @@ def told(title, events, time, p):
 
 def drawn_moment(look, schedules, ways, time, before):
     """SVG of all schedules at a time, one below the other."""
-    parts = []
+    parts, ends = [], max(map(pipeline.makespan, schedules.values()))
     for n, (name, events) in enumerate(schedules.items()):
         top = n * look.height() + TITLE
+        parts.append(drawn_line(look, (name, events), top, time, ends))
         now = moment(events, ways, time, before)
         parts.append(f'<text class="t" y="{short(top - 3)}">{escape(name)}')
         parts.append(f"</text>{drawn_pipeline(look, now, top)}")
@@ -344,8 +388,7 @@ def pipeline_player(schedules, ways, title):
         words = f"{float(time):g} of {float(moments[-1]):g}. {does}"
         drawn = drawn_moment(look, schedules, ways, time, before)
         frames.append((words, drawn))
-    film = reel(title, frames, len(schedules) * look.height())
-    return Player(title, STYLE + film.html)
+    return reel(title, frames, len(schedules) * look.height())
 
 
 def look_of(schedules, ways):
@@ -362,9 +405,3 @@ def look_of(schedules, ways):
         for pile in saved(events, time).values()
     )
     return Look(p, most)
-
-
-STYLE = """<style>
-.sbs-film .b{stroke:#333;stroke-width:.6}
-.sbs-film svg .t{font-weight:700}
-</style>"""

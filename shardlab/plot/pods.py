@@ -1,14 +1,38 @@
-"""Pods: what leaves each chip's pod, and verdicts on a grid of sizes."""
+"""Pods: what leaves them, rings through them, and verdicts on a grid."""
 
 from fractions import Fraction
+from itertools import cycle
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from shardlab.plot.axes import FILLS, new_axes
+from shardlab.plot.axes import (
+    INK,
+    LINE,
+    SMALL,
+    canvas,
+    new_axes,
+    panels,
+    refuse_empty,
+    styled,
+)
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.things import box, chip, wire, write
+
+# Fills of verdicts, in the order in which they come: none is an axis's hue.
+VERDICTS = (
+    "pod-1",
+    "network-1",
+    "arithmetic-1",
+    "memory-2",
+    "arithmetic-3",
+    "network-3",
+    "pod-3",
+    "memory-4",
+)
 
 
+@styled
 def ports(ways, V, inside):
     """Draw what each chip sends out of its pod, for several ways to do it.
 
@@ -17,31 +41,35 @@ def ports(ways, V, inside):
     inside   chips of one pod; pods are drawn in two fills and named
     returns  the figure's axes, one for each way, one below the other
     """
+    refuse_empty("ways", ways, "bytes by chip")
     most = max(max(sent.values()) for sent in ways.values()) / V
-    figure, axes = plt.subplots(
-        len(ways), 1, figsize=(5, 1.25 * len(ways) + 0.4), sharex=True
+    figure, axes = panels(
+        len(ways), 1, size=(6.4, 1.35 * len(ways) + 0.5), sharex=True
     )
     for ax, (title, sent) in zip(
         np.atleast_1d(axes), ways.items(), strict=True
     ):
-        for chip, load in sent.items():
+        for n, load in sent.items():
             part = Fraction(load) / Fraction(V)
-            fill = FILLS[chip // inside % 2]
-            ax.bar(chip, float(part), 0.8, fc=fill, ec="black", lw=0.8)
+            fill = shade("pod", n // inside % 2, 2)
+            ax.bar(n, float(part), 0.8, fc=fill, ec=INK, lw=0.8)
             words = str(part) if part else "0"
-            ax.text(chip, float(part), words, ha="center", va="bottom")
+            ax.text(n, float(part), words, ha="center", va="bottom")
         ax.set_ylim(0, 1.3 * float(most))
         ax.set_title(title, loc="left")
         ax.set_ylabel("part of V")
     chips = list(ways[next(iter(ways))])
-    names = [f"{chip}\npod {chip // inside}" for chip in chips]
+    names = [f"{n}\npod {n // inside}" for n in chips]
     np.atleast_1d(axes)[-1].set_xticks(chips, names)
     np.atleast_1d(axes)[-1].set_xlabel("chip")
     figure.tight_layout()
     return axes
 
 
-def verdicts(cells, rows, columns, title, row_name, column_name, ax=None):
+@styled
+def verdicts(
+    cells, rows, columns, title, row_name, column_name, ax=None, fills=None
+):
     """Draw a grid of words, a fill for each word that comes in it.
 
     cells    rows of texts, the first row at the bottom
@@ -49,19 +77,97 @@ def verdicts(cells, rows, columns, title, row_name, column_name, ax=None):
     title    above the picture
     row_name, column_name  what rows and columns are, with units
     ax       the axes to draw on; None for a new figure
-    returns  the axes drawn on
+    fills    dict: word -> name of its colour, such as "axis-x-1"; None: one
+             after the other
+    returns  the axes drawn on; a word that ends in "?" is striped
     """
     ax = new_axes(ax, (6.4, 0.42 * len(rows) + 0.9))
-    words = list(dict.fromkeys(word for row in cells for word in row))
+    words = dict.fromkeys(word for row in cells for word in row)
+    fills = fills or dict(zip(words, cycle(VERDICTS), strict=False))
     for (row, column), word in np.ndenumerate(np.array(cells, object)):
-        fill = FILLS[words.index(word) % len(FILLS)]
-        box = {"fc": fill, "ec": "black", "lw": 0.6}
+        box = {"fc": colour(fills[word]), "ec": LINE, "lw": 0.6}
+        if word.endswith("?"):
+            box["hatch"] = "////"
         ax.add_patch(Rectangle((column, row), 1, 1, **box))
         middle = column + 0.5, row + 0.5
-        ax.text(*middle, word, ha="center", va="center", fontsize=8, color="k")
+        how = {"ha": "center", "va": "center", "fontsize": SMALL, "color": INK}
+        if word.endswith("?"):
+            how["bbox"] = {"fc": box["fc"], "ec": "none", "pad": 1}
+        ax.text(*middle, word, **how)
     ax.set_xticks(np.arange(len(columns)) + 0.5, columns)
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
     ax.tick_params(length=0)
     ax.set(xlim=(0, len(columns)), ylim=(0, len(rows)))
-    ax.set(xlabel=column_name, ylabel=row_name, title=title)
+    ax.set(xlabel=column_name, ylabel=row_name, title=title or "")
+    return ax
+
+
+@styled
+def ring_orders(orders, pod_of, counts):
+    """Draw rings of chips as circles, and their hops out of a pod thick.
+
+    orders   dict: title -> chips in the order of their ring
+    pod_of   for each chip the number of its pod, which is written on it
+    counts   dict: title -> words below its ring
+    returns  the axes drawn on: chips of a pod have one fill, and a hop
+             between two pods is drawn in the colour of the network
+    source   chapter 10
+    """
+    refuse_empty("orders", orders, "chips")
+    pitch, radius = 690 / len(orders), 96
+    ax = canvas(690, 310)
+    for n, (title, chips) in enumerate(orders.items()):
+        x, y = (n + 0.5) * pitch, 152
+        write(ax, x, 12, title, 13, weight="bold")
+        turns = 2 * np.pi * np.arange(len(chips)) / len(chips) - np.pi / 2
+        at = np.array([x, y]) + radius * np.stack(
+            [np.cos(turns), np.sin(turns)], 1
+        )
+        _ring_of_pods(ax, at, [pod_of[c] for c in chips])
+        write(ax, x, 290, counts[title], 12)
+    return ax
+
+
+def _ring_of_pods(ax, at, pods):
+    """Chips at their places, and wires to the next one of the ring."""
+    for n, pod in enumerate(pods):
+        here, there = at[n], at[(n + 1) % len(at)]
+        crosses = pod != pods[(n + 1) % len(at)]
+        look = (colour("network"), 5) if crosses else (LINE, 2)
+        wire(ax, here, there, *look)
+        chip(ax, *here, 28, pod, shade("pod", pod, max(pods) + 1))
+
+
+@styled
+def sum_groups(ways, pods=2, inside=4):
+    """Draw who adds up with whom: devices of pods, framed in their groups.
+
+    ways     dict: title -> list of groups, each a list of devices; pods are
+             rows. A group inside a pod is blue, one that crosses gold
+    pods, inside  pods, and devices of each
+    returns  the axes drawn on
+    source   chapter 10
+    """
+    refuse_empty("ways", ways, "groups")
+    pitch, step = 690 / len(ways), min(52, 640 / len(ways) / inside)
+    ax = canvas(690, pods * 56 + 40)
+    for n, (title, groups) in enumerate(ways.items()):
+        left = (n + 0.5) * pitch - inside * step / 2
+        write(ax, (n + 0.5) * pitch, 14, title, 12.5, weight="bold")
+        at = {
+            pod * inside + m: (left + (m + 0.5) * step, 62 + pod * 56)
+            for pod in range(pods)
+            for m in range(inside)
+        }
+        for device, (x, y) in at.items():
+            fill = shade("pod", device // inside, pods + 1)
+            chip(ax, x, y, 28, device, fill)
+        for group in groups:
+            across, down = zip(*(at[device] for device in group), strict=True)
+            crosses = len({device // inside for device in group}) > 1
+            corner = min(across) - 21, min(down) - 22
+            far = max(across) + 21, max(down) + 22
+            ink = colour("network" if crosses else "axis-x")
+            size = far[0] - corner[0], far[1] - corner[1]
+            box(ax, *corner, *size, "none", line=2.6, edge=ink, z=3)
     return ax

@@ -3,16 +3,19 @@
 from matplotlib.patches import Rectangle
 
 from shardlab import room as room_of
-from shardlab.plot.axes import FILLS, new_axes
+from shardlab.plot.axes import INK, LINE, SMALL, SOFT, new_axes, styled
+from shardlab.plot.colours import colour
 
 KINDS = {
     "weights": ("param",),
     "gradients": ("grad",),
     "optimiser": ("master", "m", "v"),
 }
-HATCHES = ("", "//", "xx")
+HATCHES = ("", "---", "////")
+SHADES = ("memory-2", "memory-1", "memory-3")
 
 
+@styled
 def room(axes, runs, stays, unit=1e-6):
     """Add to timelines a row with what is held, as heights and as numbers.
 
@@ -32,18 +35,19 @@ def room(axes, runs, stays, unit=1e-6):
         ):
             size = (until - time) / unit, 0.8 * total / most
             corner = time / unit, floor - size[1]
-            look = {"fc": FILLS[3], "ec": "grey", "lw": 0.4}
+            look = {"fc": colour("memory-2"), "ec": LINE, "lw": 0.4}
             ax.add_patch(Rectangle(corner, *size, **look))
-            if size[0] > 0.02 * ax.get_xlim()[1]:
+            if size[0] > 0.016 * len(f"{total:g}") * ax.get_xlim()[1]:
                 middle = (time + until) / 2 / unit, floor - 0.05
-                words = {"ha": "center", "va": "bottom", "fontsize": 7}
+                words = {"ha": "center", "va": "bottom", "fontsize": SMALL}
                 ax.text(*middle, f"{total:g}", **words)
         ax.set_yticks(range(len(names) + 1), [*names, "held"])
         ax.set_ylim(len(names) + 0.5, -0.5)
     return axes
 
 
-def stacked(bars, title, limits=None, unit=1e9, name="GB on each chip"):
+@styled
+def stacked(bars, title=None, limits=None, unit=1e9, name="GB on each chip"):
     """Draw what lies on a chip as stacked bars, with the total beside each.
 
     bars     dict: name of a bar -> what `shardlab.memory.state_terms` returned
@@ -53,22 +57,25 @@ def stacked(bars, title, limits=None, unit=1e9, name="GB on each chip"):
     name     of the axis
     returns  the axes drawn on
     """
-    ax = new_axes(None, (6, 0.4 * len(bars) + 0.9))
+    ax = new_axes(None, (6.2, 0.42 * len(bars) + 0.9))
     for row, terms in enumerate(bars.values()):
         left = 0
         for n, (kind, parts) in enumerate(KINDS.items()):
             size = sum(terms[part] for part in parts) / unit
-            look = {"fc": FILLS[n], "hatch": HATCHES[n], "ec": "black"}
+            look = {"fc": colour(SHADES[n]), "hatch": HATCHES[n], "ec": INK}
             label = kind if row == 0 else None
             ax.barh(row, size, 0.7, left, lw=0.6, label=label, **look)
             left += size
         ax.annotate(f" {left:.1f}", (left, row), va="center")
     for what, size in (limits or {}).items():
-        ax.axvline(size / unit, ls=":", color="grey")
-        ax.annotate(f" {what}", (size / unit, -0.75), color="grey", fontsize=8)
+        ax.axvline(size / unit, ls=":", color=SOFT)
+        ax.annotate(
+            f" {what}", (size / unit, -0.75), color=SOFT, fontsize=SMALL
+        )
     ax.set_yticks(range(len(bars)), list(bars))
     ax.set(xlabel=name, ylim=(len(bars) - 0.4, -0.9))
     ax.margins(x=0.12)
-    ax.set_title(title)
+    if title:
+        ax.set_title(title)
     ax.legend(loc="lower right")
     return ax

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from shardlab import room, timeline
 from shardlab.arguments import whole
-from shardlab.plot.axes import FILLS
-from shardlab.plot.films import FRAME, PLAYER, Player, short
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.films import FRAME, reel, short
 
 TASK = re.compile(r"([GFDBS])(\d+)'?")
 ARRAY = re.compile(r"(dW|W|In|dOut)(\d+)(_X)?")
@@ -31,7 +31,7 @@ PRODUCTS = {
 }
 MOVES = {"G": "gathers W{0}", "S": "scatters dW{0}"}
 ROWS = ("W", "In", "dOut", "dW")  # from above; matrices are drawn with a frame
-GUTTER, TALL, TOP, GAP = 24, 24, 46, 6  # of names; of a matrix; of rows
+GUTTER, TALL, TOP, GAP = 40, 40, 54, 6  # of names; of a matrix; of rows
 MOST_CHIPS, MOST_LAYERS = 4, 4
 
 
@@ -164,11 +164,11 @@ def box(x, y, width, height):
     return f"M{short(x, y)}h{width}v{short(height)}h-{width}z"
 
 
-def drawn_fills(boxes):
-    """SVG of filled rectangles: pairs of a number of a fill, and a box."""
+def drawn_fills(boxes, N):
+    """SVG of filled rectangles: pairs of one of N chips, and a box."""
     paths = {}
     for fill, where in boxes:
-        paths.setdefault(FILLS[fill], []).append(box(*where))
+        paths.setdefault(shade("X", fill, N), []).append(box(*where))
     return "".join(
         f'<path fill="{fill}" d="{"".join(path)}"/>'
         for fill, path in paths.items()
@@ -207,11 +207,11 @@ def drawn_held(scene, drawn, chip):
     here, coming = [], {}
     for k, where, comes in pieces(scene, drawn, chip):
         (coming.setdefault(k, []) if comes else here).append((k, where))
-    parts = [drawn_fills(here)]
+    parts = [drawn_fills(here, drawn.N)]
     for k, boxes in sorted(coming.items()):
         away = short((k - chip) * drawn.pitch())
         slide = f'<g class="s" style="--x:{away}px">'
-        parts.append(f"{slide}{drawn_fills(boxes)}</g>")
+        parts.append(f"{slide}{drawn_fills(boxes, drawn.N)}</g>")
     return "".join(parts)
 
 
@@ -269,22 +269,23 @@ def drawn_chip(scene, drawn, chip):
     x, words = drawn.left(chip), multiplied(scene)
     width, below = drawn.pitch() - 11, drawn.top(None)
     long = width * scene.bytes / drawn.most
-    fill = f' style="fill:{FILLS[chip]}"' if words else ' class="i"'
-    place = f'x="{short(x)}" y="14" width="{short(width)}" height="16"'
+    fill = f' fill="{colour("arithmetic-1")}" class="f"'
+    fill = fill if words else ' class="i"'
+    place = f'x="{short(x)}" y="15" width="{short(width)}" height="20"'
     parts = [
         text(f"chip {chip}", x, 10),
         f"<rect {place}{fill}/>",
-        text(words or "waits", x + 4, 25.5, words),
+        text(words or "waits", x + 4, 29.5, words),
         drawn_held(scene, drawn, chip),
         f'<path class="h" d="{box(x, below + 2, long, 5)}"/>',
-        text(said(scene.bytes), x, below + 18),
+        text(said(scene.bytes), x, below + 20),
     ]
     return "".join(parts)
 
 
 def drawn_scene(scene, drawn):
     """SVG of a scene: all chips, and below them the network."""
-    below = drawn.top(None) + 26
+    below = drawn.top(None) + 30
     parts = [
         text(row, 0, drawn.top(row) + drawn.heights[row] / 2 + 3.5)
         for row in ROWS
@@ -298,12 +299,13 @@ def drawn_scene(scene, drawn):
     words = "".join(str(n) for _, n in numbers)
     parts.append(text(words, short(*middles), TOP - 3))
     parts.append(drawn_frames(scene, drawn))
-    busy = f' style="fill:{FILLS[4]}"' if moved(scene) else ' class="i"'
-    place = f'x="{GUTTER}" y="{short(below)}" height="16"'
+    busy = f' fill="{colour("network-1")}" class="f"'
+    busy = busy if moved(scene) else ' class="i"'
+    place = f'x="{GUTTER}" y="{short(below)}" height="20"'
     size = f'width="{short(FRAME - GUTTER - 11)}"'
     parts.append(f"<rect {place} {size}{busy}/>")
     words = f"network: {moved(scene) or 'idle'}"
-    parts.append(text(words, GUTTER + 4, below + 11.5, moved(scene)))
+    parts.append(text(words, GUTTER + 4, below + 14.5, moved(scene)))
     return "".join(parts)
 
 
@@ -318,35 +320,6 @@ def told(scene):
         does = f"chips multiply {products}" if products else "chips wait"
         does += f", the network {network or 'is idle'}"
     return f"{scene.name}: {does}; {said(scene.bytes)} on a chip"
-
-
-# What PLAYER does not have: a frame, what is idle, a bar, and what is used.
-LOOKS = """<style>
-.sbs-film .e{fill:none;stroke:currentColor;stroke-width:.6}
-.sbs-film svg .i{stroke-dasharray:3 2;stroke-opacity:.6}
-.sbs-film .h{fill:currentColor;fill-opacity:.45}
-.sbs-film .u{fill:none;stroke:#d62728;stroke-width:2}
-.sbs-film svg .r:not([fill]){font-size:9px}
-.sbs-film .s{--y:0px}
-</style>"""
-
-
-def reel(title, frames, height):
-    """A film from its frames.
-
-    title    says what is shown
-    frames   list of (words, SVG)
-    height   of a frame, where the width is FRAME
-    returns  Player
-    """
-    figures = "".join(
-        f'<figure><svg viewBox="0 0 {FRAME} {short(height)}" role="img" '
-        f'aria-label="{escape(words)}">{drawn}</svg>'
-        f"<figcaption>{escape(words)}</figcaption></figure>"
-        for words, drawn in frames
-    )
-    html = PLAYER.replace("TITLE", escape(title)).replace("FIGURES", figures)
-    return Player(title, LOOKS + html)
 
 
 def step_player(played, stays, title, N=4):
@@ -368,4 +341,4 @@ def step_player(played, stays, title, N=4):
         (told(scene), drawn_scene(scene, drawn))
         for scene in scenes(played, stays)
     ]
-    return reel(title, frames, drawn.top(None) + 44)
+    return reel(title, frames, drawn.top(None) + 54)

@@ -1,6 +1,9 @@
 """Ticks where a reader wants them: plain numbers, and no others."""
 
-from matplotlib.ticker import NullFormatter
+from math import ceil, floor
+
+import numpy as np
+from matplotlib.ticker import LogFormatter, NullFormatter
 
 
 def ticks(ax, x=None, y=None):
@@ -18,6 +21,51 @@ def ticks(ax, x=None, y=None):
     return ax
 
 
+def byte_ticks(ax):
+    """Put a tick with its unit, such as 10 kB, at each power of ten along x.
+
+    ax       axes of a drawing whose horizontal axis is bytes, logarithmic
+    returns  the axes
+    """
+    low, high = np.log10(ax.get_xlim())
+    powers = range(ceil(low - 1e-9), floor(high + 1e-9) + 1)
+    names = [
+        f"{10 ** (p % 3)} {('B', 'kB', 'MB', 'GB', 'TB')[p // 3]}"
+        for p in powers
+    ]
+    ax.set_xticks([10.0**p for p in powers], names)
+    ax.set_xticks([], minor=True)
+    return ax
+
+
 def words(n):
     """A large number in millions, such as 1.6M."""
     return f"{n / 1e6:,g}M"
+
+
+class PlainLog(LogFormatter):
+    """Numbers of a logarithmic axis as they are, or as 10⁶ where long."""
+
+    def __call__(self, x, pos=None):
+        return plain(x) if super().__call__(x, pos) else ""
+
+
+def plain(x):
+    """A number above 0 in few letters of full height, such as 0.1 or 2·10⁶."""
+    if 1e-3 <= x < 1e5:
+        return f"{x:,.4g}" if x < 1000 else f"{x:,.0f}"
+    digits, power = f"{x:.2e}".split("e")
+    digits = f"{float(digits):g}"
+    raised = str(int(power)).translate(
+        str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    )
+    return f"10{raised}" if digits == "1" else f"{digits}·10{raised}"
+
+
+def plain_ticks(ax):
+    """Write the numbers of logarithmic axes without raised small letters."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(PlainLog())
+            axis.set_minor_formatter(PlainLog(labelOnlyBase=False))
+    return ax

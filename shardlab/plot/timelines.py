@@ -1,44 +1,128 @@
 """Timelines: what queues are busy with, and when."""
 
-import matplotlib.pyplot as plt
+from itertools import pairwise
+
 from matplotlib.patches import Rectangle
 
-from shardlab.plot.axes import FILLS
+from shardlab.plot.axes import (
+    INK,
+    LINE,
+    SMALL,
+    SOFT,
+    panels,
+    refuse_empty,
+    styled,
+)
+from shardlab.plot.colours import colour
 
-WIDTH, LETTER = 6.5, 0.066  # inches of a figure, and of a letter in a bar
+WIDTH, LETTER = 7.0, 0.077  # inches of a figure, and of a letter in a bar
 
 
-def timeline(runs, unit=1e-6, name="µs"):
+@styled
+def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None):
     """Draw what each queue of a chip is busy with, and when.
 
     runs     dict: title -> list of `shardlab.timeline.Done`; a queue is drawn
              in the same place in all of them
     unit     seconds in a unit of the time axis
     name     of that unit
+    fills    dict: first word of a task's name -> (name of a colour, what it
+             is), for tasks that differ from the others of their queue; these
+             are explained above the pictures. None for none
+    idle     a queue whose waiting is hatched; then the end of each run is
+             written too. None for neither
     returns  the figure's axes, one for each run, one below the other. A bar
-             bears the name of its task where there is room for it
+             bears the name of its task where there is room for it; a task of
+             `fills` at least its first word
+    raises   ValueError for no run, or an empty one
     """
+    refuse_empty("runs", runs, "timeline.Done")
     queues = list(dict.fromkeys(d.queue for run in runs.values() for d in run))
     most = max(done.end for run in runs.values() for done in run) / unit or 1
-    _, axes = plt.subplots(
+    _, axes = panels(
         len(runs),
         1,
-        figsize=(WIDTH, (0.32 * len(queues) + 0.55) * len(runs) + 0.3),
+        size=(WIDTH, (0.32 * len(queues) + 0.55) * len(runs) + 0.3),
         sharex=True,
         squeeze=False,
     )
     for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
         for done in run:
-            bar(ax, done, queues.index(done.queue), unit, most)
+            bar(ax, done, queues.index(done.queue), unit, most, fills)
+        if idle is not None:
+            waits(ax, run, (idle, queues.index(idle)), unit, most)
+            last = max(run, key=lambda done: done.end)
+            at = last.end / unit + 0.008 * most, queues.index(last.queue)
+            words = f"{last.end / unit:.1f} {name}"
+            ax.text(*at, words, va="center_baseline", weight="bold")
         ax.set_yticks(range(len(queues)), queues)
-        ax.set(xlim=(0, 1.02 * most), ylim=(len(queues) - 0.5, -0.5))
+        room = 1.02 if idle is None else 1.12
+        ax.set(xlim=(0, room * most), ylim=(len(queues) - 0.5, -0.5))
         ax.set_title(title, loc="left")
     axes[-1, 0].set_xlabel(f"time [{name}]")
+    explained = [
+        Rectangle((0, 0), 1, 1, fc=colour(fill), ec=INK, lw=0.6, label=words)
+        for fill, words in (fills or {}).values()
+    ]
+    if explained:
+        place = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
+        axes[0, 0].legend(handles=explained, ncols=2, borderpad=0, **place)
     axes[0, 0].figure.tight_layout()
     return axes
 
 
-def bar(ax, done, row, unit, most):
+def fill_of(queue, row=0):
+    """The colour of what a queue does: arithmetic, an axis's wires, others.
+
+    queue    its name, such as "chip", "network", "network Y" or "DCN"
+    row      its number
+    returns  colour
+    """
+    last = queue.split()[-1]
+    if last in ("X", "Y", "Z"):
+        return colour(f"axis-{last.lower()}-2")
+    if any(word in queue for word in ("chip", "multiply", "arithmetic")):
+        return colour("arithmetic-2")
+    if "DCN" in queue or "pods" in queue:
+        return colour("network-1")
+    return colour(("network-1", "network-1", "memory-2", "pod-2")[row % 4])
+
+
+def waits(ax, run, idle, unit, most):
+    """Hatch the time of a run in which a queue has nothing to do.
+
+    ax       the axes to draw on
+    run      list of shardlab.timeline.Done
+    idle     name of the queue, and its row
+    unit     seconds in a unit of the time axis
+    most     length of the time axis, in units
+    returns  nothing
+    """
+    queue, row = idle
+    ends = [(d.start, d.end) for d in run if d.queue == queue]
+    last = max(done.end for done in run)
+    for (_, start), (end, _) in pairwise([(0, 0), *sorted(ends), (last, 0)]):
+        long = (end - start) / unit
+        if long < 1e-3 * most:
+            continue
+        look = {"fc": "none", "ec": LINE, "lw": 0, "hatch": "////"}
+        ax.add_patch(Rectangle((start / unit, row - 0.4), long, 0.8, **look))
+        words = "exposed" if long > 0.12 * most else ""
+        paper = {"fc": colour("paper"), "ec": "none", "pad": 1.5}
+        if words:
+            ax.text(
+                start / unit + long / 2,
+                row,
+                words,
+                ha="center",
+                va="center_baseline",
+                fontsize=SMALL,
+                color=SOFT,
+                bbox=paper,
+            )
+
+
+def bar(ax, done, row, unit, most, fills=None):
     """Draw one task, with its name where the bar is long enough for it.
 
     ax       the axes to draw on
@@ -46,11 +130,18 @@ def bar(ax, done, row, unit, most):
     row      the row of its queue
     unit     seconds in a unit of the time axis
     most     length of the time axis, in units
+    fills    as of `timeline`
     returns  nothing
     """
+    first = done.name.split(" ")[0]
     start, long = done.start / unit, (done.end - done.start) / unit
-    look = {"fc": FILLS[row % len(FILLS)], "ec": "black", "lw": 0.6}
+    own = (fills or {}).get(first)
+    fill = colour(own[0]) if own else fill_of(done.queue, row)
+    look = {"fc": fill, "ec": INK, "lw": 0.6}
     ax.add_patch(Rectangle((start, row - 0.4), long, 0.8, **look))
-    if LETTER * len(done.name) < long / most * (WIDTH - 1):
-        middle = start + long / 2, row
-        ax.text(*middle, done.name, ha="center", va="center", fontsize=7)
+    room = long / most * (WIDTH - 1) / LETTER  # letters
+    short = [done.name, *([first] if own else [])]
+    words = next((w for w in short if len(w.replace("_", "")) < room), "")
+    if words:
+        look = {"ha": "center", "va": "center_baseline", "fontsize": SMALL}
+        ax.text(start + long / 2, row, words, **look)

@@ -1,6 +1,7 @@
 """Two counts of one number are a proof only if they share no code."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -8,8 +9,16 @@ import pytest
 
 from tools.text import module_path
 
-INSTRUMENTS = ["cost", "ring", "count", "pipeline", "memory"]
-WITHOUT_JAX = ["arguments", "hw", "cost", "ring", "pipeline", "memory"]
+INSTRUMENTS = ["cost", "ring", "switch", "count", "pipeline", "memory"]
+WITHOUT_JAX = [
+    "arguments",
+    "hw",
+    "cost",
+    "ring",
+    "switch",
+    "pipeline",
+    "memory",
+]
 
 
 def imports(path):
@@ -53,3 +62,15 @@ def test_an_import_would_be_seen(tmp_path):
     path.write_text("from ..cost import volume\n")
     with pytest.raises(AssertionError, match="where from"):
         list(imports(path))
+
+
+def test_the_inside_of_jax_is_touched_in_one_file():
+    inside = re.compile(
+        r"^(?:from|import) (?:jax\._src|jax\.interpreters|jaxlib)"
+    )
+    touching = {
+        path.name
+        for path in module_path("shardlab").parent.rglob("*.py")
+        if any(map(inside.match, path.read_text().splitlines()))
+    }
+    assert touching == {"jax_inside.py"}

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from shardlab import plot
+from shardlab.plot.ticks import plain
 
 
 @pytest.fixture
@@ -32,3 +33,19 @@ def test_an_axis_that_is_not_named_keeps_its_ticks(ax):
     ax.figure.canvas.draw()
     minor = ax.yaxis.get_minorticklabels()
     assert not any(label.get_text() for label in minor)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (0.001, "0.001"),
+        (0.3, "0.3"),
+        (1000, "1,000"),
+        (20_000, "20,000"),
+        (1e5, "10⁵"),
+        (4.5e14, "4.5·10¹⁴"),
+        (2e-7, "2·10⁻⁷"),
+    ],
+)
+def test_a_number_of_a_logarithmic_axis_has_no_small_letters(x, words):
+    assert plain(x) == words

@@ -1,6 +1,5 @@
 """Timelines and what is held on them: each bar where its numbers say."""
 
-import matplotlib.pyplot as plt
 import pytest
 from matplotlib.patches import Rectangle
 
@@ -15,13 +14,6 @@ WORK = [
     Task("F1", "chip", 1e-6, ("AG1",)),
 ]
 STAYS = [Stay("W0", "AG0", "F0", 3), Stay("W1", "AG1", "F1", 1)]
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    """Figures are shut after each test."""
-    yield
-    plt.close("all")
 
 
 def bars(ax):
@@ -47,6 +39,26 @@ def test_a_bar_for_each_task_in_the_row_of_its_queue():
         "chip",
     ]
     assert [text.get_text() for text in ax.texts] == ["AG0", "F0", "AG1", "F1"]
+
+
+def test_tasks_of_a_kind_have_a_colour_of_their_own_that_is_explained():
+    runs = {"": timeline.play([Task("AG 1", "network", 1), Task("a", "x", 40)])}
+    (ax,) = plot.timeline(runs, 1, fills={"AG": ("network-4", "gathers")}).flat
+    own, other = (bar.get_facecolor() for bar in ax.patches)
+    assert own == plot.colours.to_rgb(plot.shade("network", 3)) + (1,)
+    assert own != other
+    (said,) = ax.get_legend().get_texts()
+    assert said.get_text() == "gathers"
+
+
+def test_waiting_is_hatched_and_the_end_is_written():
+    runs = {"title": timeline.play(WORK)}
+    (ax,) = plot.timeline(runs, idle="chip").flat
+    hatched = [patch for patch in ax.patches if patch.get_hatch()]
+    assert [patch.get_width() for patch in hatched] == [pytest.approx(2)]
+    words = [text.get_text() for text in ax.texts]
+    assert words.count("exposed") == 1
+    assert "6.0 µs" in words
 
 
 def test_below_stands_what_is_held_as_high_as_it_is_large():

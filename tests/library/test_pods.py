@@ -15,7 +15,7 @@ from shardlab.strategies import (
     fsdp,
     fsdp_tp,
     megatron,
-    none,
+    one_chip,
     pods,
     tp,
     typed,
@@ -91,7 +91,7 @@ def test_a_step_makes_the_same_weights_in_every_pod():
     ]
     states = jax.tree.map(np.float32, moments)
     args = (In, Target, W_in, W_out, *states)
-    one = jax.jit(block.train(none, devices((8, 1, 1))))(*args)
+    one = jax.jit(block.train(one_chip, devices((8, 1, 1))))(*args)
     step = block.train(pods.across(fsdp), devices((2, 4, 1)))
     found = jax.jit(step)(*args)
     for new, wanted in zip(
@@ -171,7 +171,7 @@ def test_cut_cross_gather_is_an_all_reduce(sizes):
         (dp, Spec(("P", "X"), None), Spec(("P", "X"))),
         (tp, Spec(("P",), "Y"), Spec(("P", "Y"))),
         (fsdp_tp, Spec(("P", "X"), "Y"), Spec(("P", "X", "Y"))),
-        (none, Spec(("P",), None), Spec(("P",))),
+        (one_chip, Spec(("P",), None), Spec(("P",))),
     ],
     ids=["dp", "tp", "fsdp_tp", "none"],
 )

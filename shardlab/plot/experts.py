@@ -1,0 +1,282 @@
+"""Experts: who is chosen, which slots are taken, and who holds what."""
+
+import numpy as np
+
+from shardlab.plot.axes import (
+    INK,
+    LINE,
+    SOFT,
+    WHOLE,
+    canvas,
+    styled,
+)
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.things import PAPER, arrow, box, frame, wire, write
+
+MARK = colour("mark")
+
+
+@styled
+def slots_taken(experts, E, C, chip_of=None, chips=4):
+    """Draw the queue of a group's visits, and who finds a slot.
+
+    experts  experts[B, k] that the tokens visit
+    E, C     experts, and slots of each
+    chip_of  list: the chip that each token is from, for its colour; None: all
+             of chip 0
+    chips    along Z
+    returns  the axes drawn on
+    source   chapter 14
+    """
+    ax = canvas(690, E * 34 + 66)
+    queues = [[] for _ in range(E)]
+    for choice in np.asarray(experts).T:
+        for token, expert in enumerate(choice):
+            queues[expert].append(token)
+    longest = max(map(len, queues))
+    pitch = min(62, 520 / longest)
+    for e, queue in enumerate(queues):
+        y = 44 + e * 34
+        write(ax, 96, y + 13, f"expert {e}", 12, "right")
+        for n in range(max(C, len(queue))):
+            x = 112 + n * pitch + (22 if n >= C else 0)
+            inside, taken = n < C, n < len(queue)
+            home = chip_of[queue[n]] if taken and chip_of else 0
+            fill = shade("Z", home, chips) if taken and inside else PAPER
+            edge = INK if inside else MARK
+            words = queue[n] if taken else ""
+            box(ax, x, y, pitch - 5, 26, fill, words, edge=edge, z=1)
+            if not inside:
+                wire(ax, (x, y + 26), (x + pitch - 5, y), MARK, 1.4, z=2)
+    write(ax, 112 + C * pitch / 2, 24, f"{C} slots", 12, weight="bold")
+    if longest > C:
+        x = 134 + (C + longest) * pitch / 2
+        write(ax, x, 24, "dropped", 12, ink=MARK, weight="bold")
+    words = "numbers are tokens, in the order in which they ask"
+    write(ax, 112, E * 34 + 54, words, 12, "left", SOFT)
+    return ax
+
+
+@styled
+def ragged_rows(visits, C):
+    """Draw the rows that experts multiply, with slots and without.
+
+    visits   visits of each expert on one chip
+    C        slots of each
+    returns  the axes drawn on
+    source   chapter 14
+    """
+    visits, E = [int(n) for n in visits], len(visits)
+    most = max(C * E, sum(max(n, 2) for n in visits))
+    ax = canvas(690, most * _ROW + E * 8 + 70)
+    for left, title in zip(_LEFTS, ("slots", "without slots"), strict=True):
+        write(ax, left + 100, 14, title, 12.5, weight="bold")
+    y = z = 34
+    for e, n in enumerate(visits):
+        fill = shade("Z", e, E)
+        _run(ax, _LEFTS[0], y, [e] * min(n, C), C, fill)
+        _run(ax, _LEFTS[1], z, [e] * n, n, fill)
+        if n > C:
+            words = f"{n - C} dropped"
+            write(ax, _LEFTS[0] - 8, y + _ROW, words, 12, "right", MARK)
+        y, z = y + C * _ROW + 8, z + max(n, 2) * _ROW + 8
+    for left, words in zip(_LEFTS, _BELOW, strict=True):
+        y = most * _ROW + E * 8 + 52
+        write(ax, left + 100, y, words, 12, ink=SOFT)
+    return ax
+
+
+_ROW, _LEFTS = 13, (110, 430)
+_BELOW = "unfilled rows are multiplied, too", "each run with its own matrix"
+
+
+def _run(ax, x, y, rows, room, fill):
+    """The rows of one expert, and its matrix."""
+    for n in range(room):
+        look = {"line": 0.6, "edge": INK if n < len(rows) else LINE, "z": 1}
+        top = y + n * _ROW
+        box(ax, x, top, 84, _ROW, fill if n < len(rows) else PAPER, **look)
+    if rows:
+        middle = y + max(room, 2) * _ROW / 2
+        write(ax, x + 102, middle, "×", 14)
+        box(ax, x + 120, middle - 12, 76, 24, fill, rf"W_in[{rows[0]}]", z=1)
+
+
+@styled
+def expert_loads(runs, mean, name="visits"):
+    """Draw how many visits each expert gets, a row of bars for each run.
+
+    runs     dict: title -> visits[E]
+    mean     visits of each, if all were alike
+    name     of what is counted
+    returns  the axes drawn on
+    source   chapter 14
+    """
+    ax, high = canvas(690, 122 * len(runs) + 32), 74
+    most = max(np.max(visits) for visits in runs.values())
+    for n, (title, visits) in enumerate(runs.items()):
+        ground, wide = n * 122 + 112, 560 / len(visits)
+        busiest = f"{title}: {np.max(visits) / mean:.2f} × mean"
+        write(ax, 110, ground - high - 22, busiest, 12.5, "left", weight="bold")
+        for e, count in enumerate(visits):
+            tall, x = high * count / most, 110 + e * wide
+            fill = shade("Z", 3 if count == np.max(visits) else 1)
+            box(ax, x, ground - tall, wide - 6, tall, fill, line=0.5, z=1)
+            y = ground - (9 if tall > 18 else tall + 8)
+            write(ax, x + wide / 2 - 3, y, f"{count:.0f}", 11, zorder=3)
+        level = ground - high * mean / most
+        wire(ax, (106, level), (672, level), INK, 1, dashed=True, z=2)
+        write(ax, 100, level, f"mean {mean:g}", 11, "right")
+    for e in range(len(visits)):
+        write(ax, 110 + (e + 0.5) * wide - 3, ground + 12, f"E{e}", 11)
+    write(ax, 100, ground + 12, name, 11, "right", SOFT)
+    return ax
+
+
+@styled
+def expert_axes(replicas=2, chips=4, E=8):
+    """Draw a mesh of replicas and chips of experts: who holds and sums what.
+
+    replicas  along X
+    chips     along Z
+    E         experts of the layer, dealt along Z
+    returns   the axes drawn on
+    source    chapter 14
+    """
+    ax, pitch = canvas(690, replicas * 112 + 78), 142
+    for x in range(replicas):
+        for z in range(chips):
+            left, top = 112 + z * pitch, 44 + x * 112
+            frame(ax, left, top, 116, 78, fill=PAPER, edge=INK)
+            box(ax, left + 8, top + 8, 100, 24, WHOLE, "attention", z=1)
+            mine = range(z * E // chips, (z + 1) * E // chips)
+            for n, expert in enumerate(mine):
+                wide = 100 / len(mine)
+                fill = shade("Z", z, chips)
+                place = left + 8 + n * wide, top + 42, wide - 3, 28
+                box(ax, *place, fill, f"E{expert}", z=1)
+        write(ax, 54, top + 39, f"replica {x}", 12)
+        ends = (170, top + 92), (112 + (chips - 1) * pitch + 58, top + 92)
+        arrow(ax, *ends, colour("axis-z"), 2, both=True)
+    for z in range(chips):
+        for x in range(replicas - 1):
+            at, top = 112 + z * pitch + 100, 44 + x * 112
+            ends = (at, top + 78), (at, top + 112)
+            arrow(ax, *ends, colour("axis-x"), 2, both=True)
+    write(
+        ax,
+        112,
+        20,
+        "tokens travel along Z",
+        12,
+        "left",
+        colour("axis-z"),
+        weight="bold",
+    )
+    words = "gradients of experts are summed along X"
+    write(ax, 674, 20, words, 12, "right", colour("axis-x"), weight="bold")
+    words = "gradients of attention are summed over all chips"
+    left, right, y = 112, 228 + (chips - 1) * pitch, replicas * 112 + 46
+    wire(ax, (left, y), (right, y), colour("pod"), 2)
+    for x in (left, right):
+        wire(ax, (x, y - 8), (x, y), colour("pod"), 2)
+    write(ax, 393, y + 18, words, 12, ink=colour("pod"), weight="bold")
+    return ax
+
+
+@styled
+def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
+    """Draw a pipeline fed from both ends, one of its ranks, and a node of it.
+
+    stages   of the pipeline, and ranks; rank n has stages n and the n-th last
+    nodes    of a rank
+    gpus     of a node
+    experts  of a layer
+    groups   of a rank's nodes, each of which has all experts of a layer
+    returns  the axes drawn on
+    source   chapter 14
+    """
+    ax, wide, mine = canvas(690, 432), 672 / stages, stages // 3
+    words = f"{stages} ranks of {nodes * gpus} GPUs; each has two stages"
+    write(ax, 9, 14, words, 12, "left", weight="bold")
+    for n in range(stages):
+        for stage, top in ((n, 30), (stages - 1 - n, 58)):
+            fill = WHOLE
+            if n == mine:
+                fill = shade("pod", 2 if stage == n else 1)
+            box(ax, 9 + n * wide, top, wide - 5, 28, fill, stage, size=12, z=1)
+    for y, ends in ((94, (9, 330)), (94, (676, 360))):
+        arrow(ax, (ends[0], y), (ends[1], y), SOFT, 1.4)
+    write(ax, 20, 108, "microbatches of the upper row", 11, "left", SOFT)
+    write(ax, 672, 108, "microbatches of the lower row", 11, "right", SOFT)
+    _opened(ax, (6.5 + (mine + 0.5) * wide, 86), (9, 676), 128)
+    _groups(ax, nodes, groups, experts)
+    _opened(ax, (6.5 + 336 / nodes, 196), (64, 682), 224)
+    each = experts // (nodes // groups * gpus)
+    pair = (mine, "pod", 2), (stages - 1 - mine, "pod", 1)
+    for n in range(gpus):
+        left = 64 + n * 78
+        frame(ax, left, 244, 72, 146, fill=PAPER, edge=INK)
+        write(ax, left + 36, 256, f"GPU {n}", 12)
+        for row, (stage, axis, step) in enumerate(pair):
+            top, fill = 268 + row * 60, shade(axis, step)
+            words = f"stage {stage}"
+            box(ax, left + 5, top, 62, 22, fill, words, size=12, z=1)
+            words = f"E{n * each}–{(n + 1) * each - 1}"
+            place = left + 5, top + 24, 62, 26
+            box(ax, *place, shade("Z", 1), words, size=12, z=1)
+    write(ax, 56, 318, "node 0", 12, "right")
+    words = "of each layer of both stages: attention, and these experts"
+    write(ax, 373, 408, words, 12, ink=SOFT)
+    return ax
+
+
+def _opened(ax, start, ends, y):
+    """A bracket that says what a thing is made of."""
+    wire(ax, start, (start[0], y), SOFT, 1.2)
+    left = min(start[0], ends[0])
+    wire(ax, (left, y), (ends[1], y), SOFT, 1.2)
+    for x in ends:
+        wire(ax, (x, y), (x, y + 8), SOFT, 1.2)
+
+
+def _groups(ax, nodes, groups, experts):
+    """The nodes of a rank, in groups that have all experts of a layer."""
+    pitch, each = 672 / nodes, nodes // groups
+    for n in range(nodes):
+        fill = shade("Z", 0 if n // each else 1)
+        box(ax, 9 + n * pitch, 160, pitch - 5, 36, fill, n, size=12, z=1)
+    for group in range(groups):
+        words = f"{each} nodes: all {experts} experts of a layer"
+        left = 9 + (group + 0.5) * each * pitch
+        ink = colour("axis-z")
+        write(ax, left, 144, words, 12, ink=ink, weight="bold")
+
+
+@styled
+def router_choices(chances, experts):
+    """Draw a router's chances in percent, and which experts are chosen.
+
+    chances  chances[B, E]
+    experts  experts[B, k] that the tokens visit
+    returns  the axes drawn on
+    source   chapter 14
+    """
+    chances, (B, E) = np.asarray(chances), np.shape(chances)
+    ax, wide = canvas(690, B * 32 + 60), min(62, 560 / E)
+    for e in range(E):
+        x = 100 + (e + 0.5) * wide
+        write(ax, x, 18, f"expert {e}" if wide > 55 else f"E{e}", 12)
+    for token in range(B):
+        y = 36 + token * 32
+        write(ax, 88, y + 14, f"token {token}", 12, "right")
+        for e in range(E):
+            mine = e in np.asarray(experts[token])
+            fill = shade("Z", 2) if mine else WHOLE
+            words = f"{100 * chances[token, e]:.0f}"
+            x, look = 100 + e * wide, {"z": 1, "edge": INK if mine else LINE}
+            weight = "bold" if mine else None
+            box(ax, x, y, wide - 4, 28, fill, words, weight=weight, **look)
+    words = "percent; each row adds up to 100, but for rounding"
+    write(ax, 100, B * 32 + 50, words, 12, "left", SOFT)
+    return ax

@@ -1,0 +1,155 @@
+"""What is held over a step, as a height below what is done."""
+
+from matplotlib.patches import Rectangle
+
+from shardlab.plot.axes import INK, SMALL, panels, styled
+from shardlab.plot.colours import colour
+
+# From below: what stays, what grows backwards, what comes and goes.
+PARTS = {
+    "weights": "memory-2",
+    "gradients": "memory-1",
+    "activations": "memory-4",
+}
+KINDS = {
+    "forward": (colour("forward"), ""),
+    "again": (colour("forward"), "////"),
+    "backward": (colour("backward"), ""),
+}
+WIDE, HIGH = 7.0, 2.0  # inches of a picture, and of one of its runs
+
+
+@styled
+def moments(runs, phases, unit=1e6, name="MB"):
+    """Draw what a device holds while a program runs, stacked.
+
+    runs     dict: title -> list of `shardlab.count.moments.Moment`
+    phases   dict: title -> list of (kind, layer, FLOPs): the layers in the
+             order in which they run, with a kind of KINDS
+    unit     bytes in a unit of the axis
+    name     of the unit
+    returns  the axes, one for each run, one below the other; the horizontal
+             axis is FLOPs, and the dot is the peak
+    raises   ValueError for no run, or an empty one
+    source   chapter 12
+    """
+    if not runs or not all(runs.values()):
+        raise ValueError("runs must hold moments of a program, got none")
+    axes = _below_each_other(runs)
+    for n, (ax, (title, run)) in enumerate(
+        zip(axes, runs.items(), strict=True)
+    ):
+        _layers(ax, run, unit, inside=n == 0)
+        most = max(run, key=lambda moment: moment.total)
+        _peak(ax, most.flops / 1e6, most.total / unit, f" {name}")
+        cells = [(k, words, size / 1e6) for k, words, size in phases[title]]
+        _strip(ax, cells)
+        ax.set(ylabel=name)
+    _scaled(axes, "products done, in MFLOPs")
+    return axes
+
+
+@styled
+def heights(runs, x_name, y_name):
+    """Draw tasks one after the other, and below how much is held meanwhile.
+
+    runs     dict: title -> list of (kind, name, length, change), where kind is
+             of KINDS, and change is what comes while a task runs, or goes
+    x_name, y_name  of the axes
+    returns  the axes, one for each run, one below the other; dots are peaks
+    raises   ValueError for no run, or an empty one
+    source   chapter 12
+    """
+    if not runs or not all(runs.values()):
+        raise ValueError("runs must hold tasks, got none")
+    axes = _below_each_other(runs)
+    for ax, run in zip(axes, runs.values(), strict=True):
+        x, y = [0.0], [0.0]
+        for _, _, length, change in run:
+            x, y = [*x, x[-1] + length], [*y, y[-1] + change]
+        look = {"fc": colour("memory-2"), "ec": INK, "lw": 0.8}
+        ax.fill_between(x, y, **look)
+        _peak(ax, x[y.index(max(y))], max(y), "")
+        _strip(ax, [task[:3] for task in run])
+        ax.set(ylabel=y_name)
+    _scaled(axes, x_name)
+    return axes
+
+
+def _below_each_other(runs):
+    """Axes with one scale, and the title of a run at the left of each."""
+    high = HIGH * len(runs) + 0.4
+    how = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = panels(len(runs), 1, size=(WIDE, high), **how)
+    figure.subplots_adjust(hspace=0.62)
+    for ax, title in zip(axes.flat, runs, strict=True):
+        ax.set_title(title, loc="left", pad=26)
+        ax.margins(x=0)
+    return list(axes.flat)
+
+
+def _scaled(axes, name):
+    """Both scales from nought, and room above the peaks and at the right."""
+    wide, high = (
+        max(ends) for ends in (axes[0].get_xlim(), axes[0].get_ylim())
+    )
+    axes[0].set(xlim=(0, wide), ylim=(0, 1.08 * high))
+    axes[-1].set_xlabel(name)
+
+
+def _peak(ax, x, y, name):
+    """A dot with its height beside it."""
+    ax.plot(x, y, "o", color=INK, ms=5, clip_on=False, zorder=4)
+    words = {"textcoords": "offset points", "va": "center", "weight": "bold"}
+    ax.annotate(f"{y:.3g}{name}", (x, y), (7, 3), **words)
+
+
+def _strip(ax, cells):
+    """Above a run: its tasks, as long as they are, named where they can be."""
+    x, where = 0.0, ax.get_xaxis_transform()
+    whole = sum(size for _, _, size in cells)
+    for kind, words, size in cells:
+        fill, hatch = KINDS[kind]
+        look = {"fc": fill, "ec": INK, "lw": 0.6, "hatch": hatch}
+        look |= {"transform": where, "clip_on": False}
+        ax.add_patch(Rectangle((x, 1.03), size, 0.16, **look))
+        how = {"ha": "center", "va": "center_baseline", "fontsize": SMALL}
+        if hatch:
+            how["bbox"] = {"fc": fill, "ec": "none", "pad": 1}
+        if size > 0.03 * whole:
+            ax.text(x + size / 2, 1.11, words, transform=where, **how)
+        x += size
+
+
+def _layers(ax, run, unit, inside):
+    """The stacked areas of one run: the fullest moment after each product."""
+    fullest = {}
+    for moment in run:
+        other = fullest.setdefault(moment.flops, moment)
+        if moment.total > other.total:
+            fullest[moment.flops] = moment
+    fullest[run[-1].flops + 1] = run[-1]
+    x = [flops / 1e6 for flops in fullest]
+    below = [0.0] * len(x)
+    for part, fill in PARTS.items():
+        above = [
+            low + getattr(moment, part) / unit
+            for low, moment in zip(below, fullest.values(), strict=True)
+        ]
+        look = {"fc": colour(fill), "ec": INK, "lw": 0.4}
+        ax.fill_between(x, below, above, step="post", label=part, **look)
+        middle = (below[-1] + above[-1]) / 2
+        if above[-1] > below[-1]:
+            how = {"textcoords": "offset points", "va": "center"}
+            ax.annotate(part, (x[-1], middle), (6, 0), **how)
+        else:
+            full = max(range(len(x)), key=above.__getitem__)
+            height = below[full] + 0.35 * (above[full] - below[full])
+            if inside:
+                ax.text(1.1 * x[full], height, part, ha="center", va="center")
+            else:
+                at, away = (x[full // 4], above[full // 4]), (0, 22)
+                how = {"textcoords": "offset points", "ha": "center"}
+                how["arrowprops"] = {"arrowstyle": "-", "color": INK, "lw": 0.8}
+                ax.annotate(part, at, away, **how)
+        below = above

@@ -1,0 +1,415 @@
+"""What training keeps: in a layer, under a policy, on a stage, on a chip."""
+
+from itertools import pairwise
+from math import log
+
+from shardlab import memory
+from shardlab.plot.axes import (
+    INK,
+    LINE,
+    SMALL,
+    SOFT,
+    WHOLE,
+    canvas,
+    panels,
+    styled,
+)
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.things import PAPER, arrow, box, wire, write
+
+# Where each term of memory.LAYER stands in the picture, and its short name.
+_PLACES = {
+    "layer norm 1 input": (34, 150, "norm\ninput"),
+    "query, key, value input": (108, 150, "input of\nQ, K, V"),
+    "query and key": (190, 150, "Q and K"),
+    "value": (190, 52, "V"),
+    "softmax output": (296, 150, "softmax\noutput"),
+    "softmax dropout mask": (384, 238, "mask"),
+    "softmax dropout output": (470, 150, "after\ndropout"),
+    "attention projection input": (560, 150, "input\nof W_O"),
+    "attention dropout mask": (613, 238, "mask"),
+    "layer norm 2 input": (34, 352, "norm\ninput"),
+    "first MLP matmul input": (108, 352, "input\nof W_in"),
+    "GeLU input": (196, 352, "input of\nGeLU"),
+    "second MLP matmul input": (292, 352, "input\nof W_out"),
+    "MLP dropout mask": (345, 424, "mask"),
+}
+_SUMS = {"x + attention": (648, 150), "x + MLP": (388, 352)}
+_SUMS |= {"times the mask": (613, 150), "times the MLP mask": (345, 352)}
+_FLOW = (
+    ("layer norm 1 input", "query, key, value input"),
+    ("query, key, value input", "query and key"),
+    ("query, key, value input", "value"),
+    ("query and key", "softmax output"),
+    ("softmax output", "softmax dropout output"),
+    ("softmax dropout mask", "softmax dropout output"),
+    ("softmax dropout output", "attention projection input"),
+    ("value", "attention projection input"),
+    ("attention projection input", "times the mask"),
+    ("times the mask", "x + attention"),
+    ("attention dropout mask", "times the mask"),
+    ("layer norm 2 input", "first MLP matmul input"),
+    ("first MLP matmul input", "GeLU input"),
+    ("GeLU input", "second MLP matmul input"),
+    ("second MLP matmul input", "times the MLP mask"),
+    ("times the MLP mask", "x + MLP"),
+    ("MLP dropout mask", "times the MLP mask"),
+)
+_SIDE = 12.6  # pixels of the side of one byte
+
+
+@styled
+def layer_kept(scores):
+    """Draw what a layer keeps, as boxes whose areas are bytes.
+
+    scores   a s / h of the model: elements of its scores for one of x[s, b, h]
+    returns  the axes drawn on; arrows are the forward pass
+    source   Korthikanti et al. (2022)
+    """
+    ax = canvas(690, 446)
+    sides = {}
+    for name, (x, y, short) in _PLACES.items():
+        kept = memory.LAYER[name]
+        size = kept.bytes_each * (scores if kept.of == "abss" else 1)
+        sides[name] = side = _SIDE * size**0.5
+        _term(ax, (x, y), side, kept, short, f"{size:g}")
+    for start, end in _FLOW:
+        _flow(ax, start, end, sides)
+    for name in ("times the mask", "times the MLP mask"):
+        write(ax, *_SUMS[name], "×", 16, weight="bold")
+    for (x, y), start, over in (
+        ((648, 150), (34, 150), 18),
+        ((388, 352), (34, 352), 300),
+    ):
+        _round(ax, start, (x, y), over)
+    write(ax, 62, 38, "attention", 13, "left", weight="bold")
+    write(ax, 62, 322, "MLP", 13, "left", weight="bold")
+    look = {"ink": SOFT, "width": 1.2}
+    path = (662, 150), (682, 150), (682, 274), (34, 274), (34, 300)
+    for one, other in pairwise(path):
+        wire(ax, one, other, **look)
+    arrow(ax, (34, 300), (34, 341), SOFT, 1.2, head=4)
+    _key(ax, 440, 326)
+    return ax
+
+
+def _term(ax, middle, side, kept, short, size):
+    """A box with its name and its bytes below, or beside if it is a mask."""
+    (x, y), (fill, hatch) = middle, _look(kept)
+    box(ax, x - side / 2, y - side / 2, side, side, fill, hatch=hatch)
+    if short == "mask":
+        at = x - side / 2 - 6
+        write(ax, at, y - 8, short, 11.5, "right")
+        write(ax, at, y + 8, size, 12, "right", weight="bold")
+        return
+    below = y + max(side, 24) / 2
+    lines = 1 + short.count("\n")
+    write(ax, x, below + 2 + 8 * lines, short, 11.5)
+    write(ax, x, below + 12 + 16 * lines, size, 12, weight="bold")
+
+
+def _flow(ax, start, end, sides):
+    """An arrow from the edge of a box to that of another, or to a sum."""
+    (x, y), (u, v) = (_PLACES | _SUMS)[start][:2], (_PLACES | _SUMS)[end][:2]
+    half, other = sides.get(start, 16) / 2 + 2, sides.get(end, 18) / 2 + 3
+    look = {"ink": SOFT, "width": 1.2, "head": 4}
+    if y == v:
+        arrow(ax, (x + half, y), (u - other, v), **look)
+    elif x == u:
+        arrow(ax, (x, y - half), (u, v + other), **look)
+    elif start == "value":
+        wire(ax, (x + half, y), (u, y), SOFT, 1.2)
+        arrow(ax, (u, y), (u, v - other), **look)
+    elif end == "value":
+        wire(ax, (x + half + 14, v + 98), (x + half + 14, v), SOFT, 1.2)
+        arrow(ax, (x + half + 14, v), (u - other, v), **look)
+    else:
+        wire(ax, (x, y - half), (x, v + 18), SOFT, 1.2)
+        arrow(ax, (x, v + 18), (u - other, v + 18), **look)
+
+
+def _round(ax, start, end, over):
+    """The way of x round half a layer, to the sum at its end."""
+    (x, y), (u, v) = start, end
+    write(ax, u, v, "+", 17, weight="bold")
+    look = {"ink": SOFT, "width": 1.2, "dashed": True}
+    wire(ax, (x + 20, y), (x + 20, over), **look)
+    wire(ax, (x + 20, over), (u, over), **look)
+    arrow(ax, (u, over), (u, v - 12), SOFT, 1.2, head=4)
+    middle = (x + u) / 2
+    box(ax, middle - 62, over - 8, 124, 16, PAPER, line=0, z=1)
+    write(ax, middle, over, "x itself goes round", 11, ink=SOFT)
+
+
+def _look(kept):
+    """Fill and hatch of a term, by what cuts it."""
+    if kept.of == "abss":
+        return colour("memory-3"), None
+    if kept.cut_by == "TP":
+        return shade("Y", 1, 4), None
+    return WHOLE, "////"
+
+
+def _key(ax, x, y):
+    """What the fills of the boxes mean."""
+    rows = (
+        (
+            "scores: one for each head and pair\nof tokens; TP cuts them too",
+            colour("memory-3"),
+            None,
+        ),
+        ("cut by tensor parallelism, TP", shade("Y", 1, 4), None),
+        ("whole on every chip without SP", WHOLE, "////"),
+    )
+    for n, (words, fill, hatch) in enumerate(rows):
+        top = y + 30 * n + 8 * (n > 0)
+        box(ax, x, top, 18, 16, fill, hatch=hatch)
+        write(ax, x + 26, top + 8, words, 12, "left")
+
+
+@styled
+def tallies(layers, name="bytes"):
+    """Draw what layers keep as bars of named parts, one below the other.
+
+    layers   dict: title -> list of (name, bytes, cut_by), where cut_by is "TP"
+             or "SP" as of `memory.LAYER`
+    name     of the unit
+    returns  the axes drawn on
+    source   chapter 12
+    """
+    pitch, left = 98, 8
+    ax = canvas(690, pitch * len(layers) + 8)
+    most = max(sum(size for _, size, _ in parts) for parts in layers.values())
+    unit = (690 - 2 * left) / most
+    for row, (title, parts) in enumerate(layers.items()):
+        x, y = left, 28 + row * pitch
+        total = sum(size for _, size, _ in parts)
+        words = f"{title}: {total:.3g} {name}"
+        write(ax, x, y - 14, words, 12.5, "left", weight="bold")
+        for words, size, cut_by in parts:
+            look = shade("Y", 1, 4) if cut_by == "TP" else WHOLE
+            hatch = None if cut_by == "TP" else "////"
+            box(ax, x, y, size * unit, 26, look, hatch=hatch)
+            if size * unit > 16:
+                middle = x + size * unit / 2
+                if hatch:
+                    box(ax, middle - 9, y + 5, 18, 16, WHOLE, line=0, z=2)
+                write(ax, middle, y + 13, f"{size:.2g}", 12, zorder=3)
+                write(
+                    ax,
+                    middle,
+                    y + 33 + 8 * (1 + words.count("\n")) - 4,
+                    words,
+                    12,
+                    ink=SOFT,
+                )
+            x += size * unit
+    return ax
+
+
+@styled
+def policies(found, sizes):
+    """Draw what policies keep at several sizes, and the FLOPs they add.
+
+    found    dict: policy -> list of (bytes for each element, share of FLOPs
+             more), one for each size
+    sizes    what the sizes are, in words
+    returns  the axes drawn on, with a logarithmic scale of bytes; where sizes
+             make no difference a dot stands once
+    source   chapter 12
+    """
+    left, right, pitch = 150, 540, 48
+    ax = canvas(690, 92 + pitch * len(found))
+    low, high = 1.5, max(size for row in found.values() for size, _ in row)
+
+    def at(size):
+        return left + (right - left - 22) * log(size / low) / log(high / low)
+
+    fills = [colour(f"memory-{n}") for n in (1, 2, 4)]
+    for n, words in enumerate(sizes):
+        x = (10, 160, 308)[n]
+        ax.plot(x, 12, "o", ms=9, mfc=fills[n], mec=INK, mew=0.6)
+        write(ax, x + 11, 12, words, 12.5, "left")
+    ax.plot(476, 12, "o", ms=9, mfc=WHOLE, mec=INK, mew=0.6)
+    write(ax, 487, 12, "the same at all three", 12.5, "left")
+    write(ax, 682, 38, "more FLOPs", 13, "right", weight="bold")
+    floor = 48 + pitch * len(found)
+    ticks = [n for n in (2, 5, 10, 20, 50, 100, 200, 500) if n < 1.2 * high]
+    for tick in ticks:
+        wire(ax, (at(tick), 44), (at(tick), floor), colour("grid"), 1, z=0)
+        write(ax, at(tick), floor + 12, tick, 12, ink=SOFT)
+    write(ax, left - 10, floor + 12, "bytes an element", 12, "right", ink=SOFT)
+    for row, (name, each) in enumerate(found.items()):
+        y = 70 + pitch * row
+        write(ax, left - 10, y, name, 13, "right")
+        _dots(ax, [at(size) for size, _ in each], y, each, fills)
+        write(ax, 682, y, _more([more for _, more in each]), 13, "right")
+    return ax
+
+
+def _dots(ax, xs, y, each, fills):
+    """One policy: its dots joined by a line, each with its bytes above."""
+    wire(ax, (xs[0], y), (xs[-1], y), LINE, 2)
+    same = max(xs) - min(xs) < 1
+    for n, (x, (size, _)) in enumerate(zip(xs, each, strict=True)):
+        if same and n < len(xs) - 1:
+            continue
+        fill = WHOLE if same else fills[n]
+        ax.plot(x, y, "o", ms=9, mfc=fill, mec=INK, mew=0.6, zorder=3)
+        write(ax, x, y - 16, f"{size:.0f}", 13)
+
+
+def _more(shares):
+    """The FLOPs that a policy adds at several sizes, in words."""
+    low, high = 100 * min(shares), 100 * max(shares)
+    return f"{low:.1f} to {high:.1f} %" if high else "no product twice"
+
+
+@styled
+def stacks(bars, limits=None, unit=1e9, name="GB"):
+    """Draw bytes as bars of named parts, with the total beside each.
+
+    bars     dict: name of a bar -> dict: name of a part -> bytes; a part has
+             the same look in all bars
+    limits   dict: name -> bytes at which a dotted line stands; None for none
+    unit     bytes in a unit of the axis
+    name     of the unit
+    returns  the axes drawn on
+    source   chapter 12
+    """
+    limits, left, pitch = limits or {}, 12, 54
+    ax = canvas(690, pitch * len(bars) + 66)
+    totals = [sum(bar.values()) for bar in bars.values()]
+    most = max([*totals, *limits.values()])
+    scale = (690 - left - 92) / most
+    parts = list(dict.fromkeys(part for bar in bars.values() for part in bar))
+    looks = dict(zip(parts, _looks(len(parts)), strict=True))
+    floor = 30 + pitch * len(bars)
+    for words, size in limits.items():
+        x = left + size * scale
+        wire(ax, (x, 22), (x, floor), colour("mark"), 1.4, dashed=True, z=2)
+        write(ax, x, 11, words, 12, ink=colour("mark"), weight="bold")
+    for row, ((words, bar), total) in enumerate(
+        zip(bars.items(), totals, strict=True)
+    ):
+        x, y = left, 46 + pitch * row
+        write(ax, x, y - 11, words, 12, "left", zorder=3)
+        for part, size in bar.items():
+            fill, hatch = looks[part]
+            box(ax, x, y, size * scale, 24, fill, hatch=hatch, line=0.6)
+            x += size * scale
+        over = any(total > size for size in limits.values())
+        ink = colour("mark") if over else INK
+        how = {"ink": ink, "weight": "bold", "zorder": 3}
+        sized, ends = f"{total / unit:.1f} {name}", limits.values()
+        near = any(0 <= size - total < 76 / scale for size in ends)
+        if near:  # the limit stands where the words would
+            how["bbox"] = {"fc": PAPER, "ec": "none", "pad": 2}
+        where, at = (x - 6, "right") if near else (x + 7, "left")
+        write(ax, where, y + 12, sized, 12, at, **how)
+    x = left
+    for part, (fill, hatch) in looks.items():
+        box(ax, x, floor + 14, 18, 14, fill, hatch=hatch)
+        write(ax, x + 24, floor + 21, part, 11.5, "left", ink=SOFT)
+        x += 46 + 6.6 * len(part)
+    return ax
+
+
+def _looks(count):
+    """So many fills, told apart by hatches as well."""
+    fills = ("memory-2", "memory-1", "memory-4", "memory-3", "surface")
+    hatches = (None, None, None, "////", None)
+    return [(colour(fills[n % 5]), hatches[n % 5]) for n in range(count)]
+
+
+@styled
+def stage_bytes(runs, states=0, limit=None, unit=1e9, name="GB"):
+    """Draw what stages of pipelines hold over a step.
+
+    runs     dict: title -> dict: name of a stage -> list of (time, bytes), in
+             order of time, the last of them at the end of the step
+    states   bytes that each of them holds all the time, below
+    limit    bytes at which a dashed line stands; None for none
+    unit     bytes in a unit of the axis
+    name     of the unit
+    returns  the axes: a row for each title, a column for each stage; dots are
+             the peaks
+    raises   ValueError for no run
+    source   chapter 12
+    """
+    if not runs:
+        raise ValueError("runs must hold a schedule, got none")
+    stages = list(next(iter(runs.values())))
+    size = (7.0, 1.55 * len(runs) + 0.6)
+    how = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = panels(len(runs), len(stages), size=size, **how)
+    figure.subplots_adjust(hspace=0.5, wspace=0.1)
+    for row, (title, held) in zip(axes, runs.items(), strict=True):
+        row[0].set_title(title, loc="left")
+        for ax, points in zip(row, held.values(), strict=True):
+            _stage(ax, points, states / unit, unit)
+            if limit:
+                ink = colour("mark")
+                ax.axhline(limit / unit, ls="--", color=ink, lw=1)
+        top = 1.25 * limit / unit if limit else None
+        row[0].set(ylabel=name, ylim=(0, top))
+    for ax, stage in zip(axes[0], stages, strict=True):
+        ax.set_title(stage, loc="right", pad=8)
+    for ax in axes[-1]:
+        ax.set(xlabel="time, in forwards of a microbatch", xlim=(0, None))
+    if limit:
+        look = {"color": colour("mark"), "va": "bottom", "ha": "right"}
+        for ax in axes[:, -1]:
+            at = ax.get_xlim()[1], 1.02 * limit / unit
+            ax.text(*at, f"{limit / unit:.0f} {name}", weight="bold", **look)
+    how = {"ha": "center", "va": "center", "fontsize": SMALL}
+    middle, height = axes[0, 0].get_xlim()[1] / 2, states / unit
+    axes[0, 0].text(0.42 * 2 * middle, 1.35 * height, "activations", **how)
+    if states:
+        axes[0, 0].text(middle, height / 2, "states", **how)
+    return axes
+
+
+def _stage(ax, points, below, unit):
+    """What one stage holds: its states, and its activations on top."""
+    x, y = zip(*points, strict=True)
+    y = [below + size / unit for size in y]
+    x, y = (0.0, *x), (below, *y)
+    floor = {"fc": colour("memory-2"), "ec": INK, "lw": 0.6}
+    ax.fill_between(x, [below] * len(x), **floor)
+    look = {"fc": colour("memory-4"), "ec": INK, "lw": 0.6}
+    ax.fill_between(x, below, y, step="post", **look)
+    peak = max(y)
+    at = (x[y.index(peak)], peak)
+    ax.plot(*at, "o", color=INK, ms=4, clip_on=False)
+    how = {"textcoords": "offset points", "weight": "bold"}
+    how["bbox"] = {"fc": PAPER, "ec": "none", "pad": 0.5}
+    ax.annotate(f"{peak:.1f}", at, (4, 4), **how)
+
+
+@styled
+def ladder(rungs, unit=1e9, name="GB"):
+    """Draw what is left after each of some steps, on a logarithmic scale.
+
+    rungs    list of (words, bytes, price): what is done, what a chip still
+             holds then, and what it costs, in words
+    unit     bytes in a unit; the scale begins at one
+    name     of the unit
+    returns  the axes drawn on
+    raises   ValueError for none, or less than a unit
+    source   chapter 12
+    """
+    if not rungs or min(size for _, size, _ in rungs) < unit:
+        raise ValueError(f"rungs must be some of at least {unit:g} bytes each")
+    pitch, wide = 58, 330
+    ax = canvas(430, pitch * len(rungs) - 6)
+    most = log(max(size for _, size, _ in rungs) / unit)
+    for row, (words, size, price) in enumerate(rungs):
+        y, long = 10 + pitch * row, wide * log(size / unit) / most
+        write(ax, 2, y, words, 13, "left")
+        write(ax, 428, y, price, 12.5, "right", ink=SOFT)
+        box(ax, 2, y + 12, long, 24, colour("memory-3"))
+        held = size / unit
+        sized = f"{held:,.0f} {name}" if held > 99 else f"{held:.1f} {name}"
+        write(ax, long + 10, y + 24, sized, 13, "left", weight="bold")
+    return ax

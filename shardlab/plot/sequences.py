@@ -1,0 +1,517 @@
+"""A sequence cut over chips: who scores which keys, and what has to move."""
+
+import numpy as np
+from matplotlib.patches import Polygon
+
+from shardlab.arguments import whole
+from shardlab.plot.axes import INK, LINE, POINT, SOFT, WHOLE, canvas, styled
+from shardlab.plot.colours import colour, shade
+from shardlab.plot.films import FRAME, reel, short
+from shardlab.plot.things import arrow, bar, box, crossed, frame, wire, write
+
+PAPER = colour("paper")
+WORK = colour("arithmetic-2")
+MOVE = colour("network-1")
+
+
+def _z(n, count):
+    return shade("Z", n, count)
+
+
+@styled
+def what_moves(chips=4, mine=2):
+    """Draw what one chip needs for its tokens: an MLP's part, attention's.
+
+    chips    that the tokens are cut over
+    mine     the chip whose work is drawn
+    returns  the axes drawn on. A row is a chip's tokens; above the diagonal of
+             the scores lies the future
+    raises   ValueError for chips that cannot be
+    source   chapter 13
+    """
+    if whole("chips", chips) > 6 or not 0 <= whole("mine", mine, 0) < chips:
+        raise ValueError(f"mine must be one of 1 to 6 chips, got {mine}")
+    ax, side, top = canvas(690, 268), 168 / chips, 56
+    write(ax, 60, 18, "MLP: a token needs only itself", 13, "left")
+    write(
+        ax, 352, 18, "attention: a query needs all keys before it", 13, "left"
+    )
+    for n in range(chips):
+        y, here = top + n * side, n == mine
+        write(ax, 52, y + side / 2, f"chip {n}", 12, "right")
+        fill = _z(n, chips)
+        box(ax, 60, y, 60, side, fill)
+        box(ax, 206, y, 60, side, fill)
+        if here:
+            way = (124, y + side / 2), (202, y + side / 2)
+            arrow(ax, *way)
+        box(ax, 352, y, 40, side, fill, z=1)
+        for k in range(chips):
+            _score(ax, (444 + k * side, y), side, n - k, fill, here)
+    for x, words in ((90, "In"), (236, "Out"), (372, "Q")):
+        write(ax, x, 42, words, 12)
+    write(ax, 444 + 84, 42, "scores of all keys", 12)
+    for k in range(chips):
+        x, here = 444 + k * side, k <= mine
+        box(ax, x, top + 176, side, 24, _z(k, chips), z=1)
+        write(ax, x + side / 2, top + 188, "K, V", 12, zorder=3)
+        if here and k != mine:
+            start = x + side / 2, top + 174
+            arrow(ax, start, (start[0], top + (mine + 0.9) * side))
+    words = f"chip {mine} has K and V of its own tokens only"
+    write(ax, 436, top + 188, words, 12, "right", ink=SOFT)
+    return ax
+
+
+def _score(ax, corner, side, behind, fill, full):
+    """A square of scores: all of the past, the half of it, or none."""
+    x, y = corner
+    edge = INK if full else LINE
+    box(ax, x, y, side, side, fill if behind > 0 else WHOLE, edge=edge)
+    if behind == 0:
+        ends = [(x, y), (x, y + side), (x + side, y + side)]
+        look = {"fc": fill, "ec": edge, "lw": 0.8 * POINT, "zorder": 1.1}
+        ax.add_patch(Polygon(ends, **look))
+    if full and behind >= 0:
+        box(ax, x, y, side, side, "none", edge=INK, line=1.8, z=1.4)
+
+
+@styled
+def merged_halves(parts, merged):
+    """Draw attention to two sets of keys, and how much each counts in both.
+
+    parts    for each set (name, weight of each key within the set, its lse)
+    merged   weight of each key among all
+    returns  the axes drawn on: bars are weights, and each row adds up to 1
+    raises   ValueError if weights do not match
+    source   chapter 13
+    """
+    sizes = [len(weights) for _, weights, _ in parts]
+    if len(parts) != 2 or sum(sizes) != len(merged):
+        raise ValueError(
+            f"merged must have as many weights as both parts, {sum(sizes)}, "
+            f"got {len(merged)}"
+        )
+    ax, gap, left = canvas(690, 296), 34, 96
+    wide = (590 - gap) / sum(sizes) - 4
+    shares = [sum(merged[: sizes[0]]), sum(merged[sizes[0] :])]
+    starts = [left, left + sizes[0] * (wide + 4) + gap]
+    tall, first, second = 150, 146, 284
+    for n, (name, weights, lse) in enumerate(parts):
+        x = starts[n]
+        last = x + len(weights) * (wide + 4)
+        write(ax, x, 14, f"{name}: lse {lse:.2f}", 12, "left", weight="bold")
+        _weights(ax, x, first, weights, wide, tall, _z(2 * n, 4))
+        middle = (x + last) / 2
+        way = (middle, first + 10), (middle, first + 48)
+        arrow(ax, *way)
+        words = f"times {shares[n]:.2f}"
+        write(ax, middle + 10, first + 29, words, 13, "left", weight="bold")
+        ours = merged[: sizes[0]] if n == 0 else merged[sizes[0] :]
+        _weights(ax, x, second, ours, wide, tall, _z(2 * n, 4))
+    write(ax, 2, first - 40, "each alone\nadds up to 1", 12, "left", ink=SOFT)
+    write(ax, 2, second - 40, "together\nadds up to 1", 12, "left", ink=SOFT)
+    return ax
+
+
+def _weights(ax, x, base, weights, wide, tall, fill):
+    """Bars of weights side by side, with their numbers."""
+    for n, weight in enumerate(weights):
+        high = max(tall * weight, 1)
+        left = x + n * (wide + 4)
+        box(ax, left, base - high, wide, high, fill)
+        words = f"{weight:.2f}".lstrip("0")
+        write(ax, left + wide / 2, base - high - 9, words, 12)
+
+
+def _pieces(owners):
+    """The pieces of each chip, in order, from the owner of each piece."""
+    chips = 1 + max(owners)
+    found = [[p for p, c in enumerate(owners) if c == n] for n in range(chips)]
+    if len({len(mine) for mine in found}) > 1:
+        raise ValueError(
+            f"owners must give each chip as many pieces, got {owners!r}"
+        )
+    return found
+
+
+@styled
+def score_owners(orders):
+    """Draw the causal scores of a sequence, coloured by who computes them.
+
+    orders   dict: title -> for each piece of the sequence the chip that has it
+    returns  the axes drawn on: rows are pieces of queries, columns of keys,
+             and bars are the squares that each chip has to do
+    raises   ValueError if chips have unequal numbers of pieces
+    source   chapter 13
+    """
+    ax, side, pitch = canvas(690, 392), 25, 350
+    for n, (title, owners) in enumerate(orders.items()):
+        left, top = 62 + n * pitch, 58
+        mine, count = _pieces(owners), len(owners)
+        write(ax, left, 14, title, 13, "left", weight="bold")
+        write(ax, left + count * side / 2, 42, "keys", 12, ink=SOFT)
+        write(ax, left - 8, 42, "queries", 12, "right", ink=SOFT)
+        for i, k in np.ndindex(count, count):
+            place = left + k * side, top + i * side
+            _score(ax, place, side, i - k, _z(owners[i], len(mine)), False)
+        for i, chip in enumerate(owners):
+            y = top + (i + 0.5) * side
+            write(ax, left - 8, y, f"chip {chip}", 12, "right")
+        for chip, pieces in enumerate(mine):
+            work = sum(piece + 0.5 for piece in pieces)
+            y = top + count * side + 22 + chip * 25
+            write(ax, left - 8, y + 10, f"chip {chip}", 12, "right")
+            words = f"{work:g} squares"
+            bar(ax, left, y, [(work, _z(chip, len(mine)), "", None)], 12.4, 20)
+            write(ax, left + work * 12.4 + 6, y + 10, words, 12, "left")
+    return ax
+
+
+@styled
+def ring_turns(orders):
+    """Draw which squares of scores each chip does at each turn of the ring.
+
+    orders   dict: title -> for each piece of the sequence the chip that has
+             it; two pieces a chip
+    returns  the axes drawn on. A chip at a turn is four squares: rows are its
+             own early and late queries, columns the early and late keys that
+             are there. Violet is worked, grey is masked
+    raises   ValueError for another number of pieces
+    source   chapter 13
+    """
+    ax, pitch, side = canvas(690, 404), 352, 27
+    wide = 2 * side + 8
+    for n, (title, owners) in enumerate(orders.items()):
+        mine, left, total = _pieces(owners), 52 + n * pitch, 0
+        chips = len(mine)
+        if len(owners) != 2 * chips:
+            raise ValueError(f"owners must give two pieces each, got {owners}")
+        write(ax, left, 12, title, 14, "left", weight="bold")
+        last = left + chips * wide
+        for turn in range(chips):
+            y, most = 54 + turn * (wide + 12), 0
+            write(ax, left - 6, y + side, f"turn {turn}", 12, "right")
+            for chip in range(chips):
+                x = left + chip * wide
+                if not turn:
+                    write(ax, x + side, 38, f"chip {chip}", 12)
+                pair = mine[chip], mine[(chip - turn) % chips]
+                most = max(most, _squares(ax, (x, y), side, *pair))
+            total += most
+            write(ax, last + 8, y + side, f"{most:g}", 14, weight="bold")
+        write(ax, last + 12, 38, "most", 12, ink=SOFT)
+        y = 54 + chips * (wide + 12) + 8
+        words = f"the ring takes {total:g} squares"
+        write(ax, last + 16, y, words, 13, "right", weight="bold")
+    words = "violet: needed; grey: masked; right: the most, which all wait for"
+    write(ax, 52, 394, words, 12, "left", ink=SOFT)
+    return ax
+
+
+def _squares(ax, corner, side, queries, keys):
+    """Squares of queries and keys of two chips; how much work is in them."""
+    work, (x, y) = 0, corner
+    for i, k in np.ndindex(2, 2):
+        behind = queries[i] - keys[k]
+        place = x + k * side, y + i * side
+        _score(ax, place, side, behind, WORK, False)
+        work += (behind > 0) + (behind == 0) / 2
+    box(ax, x, y, 2 * side, 2 * side, "none", z=2)
+    return work
+
+
+@styled
+def gathered_keys(chips=4):
+    """Draw what chips hold when all have gathered keys and values.
+
+    chips    that the tokens are cut over
+    returns  the axes drawn on: each keeps its own queries, and gets all keys;
+             below, the gradients of keys go back as sums
+    source   chapter 13
+    """
+    ax, pitch = canvas(690, 416), 690 / whole("chips", chips)
+    for n in range(chips):
+        x, wide = 4 + n * pitch, pitch - 16
+        middle, inner = x + wide / 2, wide - 66
+        write(ax, middle, 10, f"chip {n}", 13, weight="bold")
+        for y in (22, 138, 330):
+            frame(ax, x, y, wide, 76 if y == 138 else 44)
+        all_parts = [(k, f"{k}") for k in range(chips)]
+        for y, name, parts in (
+            (30, "K, V", [(n, f"{n}")]),
+            (146, "Q", [(n, f"{n}")]),
+            (178, "K, V", all_parts),
+            (338, "dK, dV", [(n, f"{n}")]),
+        ):
+            write(ax, x + 8, y + 14, name, 12, "left")
+            each = inner / len(parts)
+            for k, (chip, words) in enumerate(parts):
+                place = x + 58 + k * each, y, each, 28
+                box(ax, *place, _z(chip, chips), words, size=12)
+        for start, end in ((68, 84), (116, 136), (216, 276), (308, 328)):
+            arrow(ax, (middle, start), (middle, end), SOFT)
+        words = "a part of every\nblock's gradient"
+        paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 2}
+        write(ax, middle, 244, words, 12, ink=SOFT, bbox=paper, zorder=4)
+    for y, words in (
+        (86, "forward: AllGather of K and V"),
+        (278, "backward: ReduceScatter of dK and dV"),
+    ):
+        box(ax, 4, y, 674, 28, MOVE, words, size=13)
+    words = "each chip has the summed gradient of its own keys and values"
+    write(ax, 344, 396, words, 12, ink=SOFT)
+    return ax
+
+
+@styled
+def tokens_to_heads(queries=8, groups=2, chips=4):
+    """Draw an AllToAll that turns tokens that are cut into heads that are cut.
+
+    queries  heads of queries
+    groups   heads of keys and values; of fewer than chips, copies are made
+    chips    that tokens are cut over, and then heads
+    returns  the axes drawn on: rows are tokens, columns heads; a copy of a
+             head of keys is hatched
+    raises   ValueError for heads that do not divide
+    source   chapter 13
+    """
+    for name, size in (("groups", groups), ("chips", chips)):
+        if queries % whole(name, size):
+            raise ValueError(f"{name} must divide {queries} heads, got {size}")
+    ax, side, high = canvas(690, 252), 20, 150
+    copies, top = max(1, chips // groups), 62
+    kinds = groups * copies
+    spots = {"Q": (64, queries), "K": (64 + (queries + 1) * side, groups)}
+    after = {"Q": (390, queries), "K": (390 + (queries + 1) * side, kinds)}
+    for n, places in enumerate((spots, after)):
+        for name, (x, heads) in places.items():
+            words = f"{heads} heads of {name}"
+            if name == "K":
+                words = f"{heads} of K"
+            write(ax, x, top - 14, words, 12, "left")
+            for c in range(chips):
+                _cut(ax, (x, top), (heads * side, high), c, chips, n)
+            for h in range(heads):
+                copy = n and name == "K" and h % copies
+                hatch = "////" if copy else None
+                box(ax, x + h * side, top, side, high, "none", hatch=hatch, z=2)
+    write(ax, 64, 18, "before: a chip has some tokens of all heads", 13, "left")
+    write(ax, 390, 18, "after: all tokens of some heads", 13, "left")
+    write(ax, 54, top + high / 2, "tokens", 12, "right", ink=SOFT)
+    arrow(ax, (322, top + high / 2), (372, top + high / 2))
+    write(ax, 347, top + high / 2 - 16, "AllToAll", 12)
+    for c in range(chips):
+        box(ax, 64 + c * 76, 228, 16, 16, _z(c, chips))
+        write(ax, 86 + c * 76, 236, f"chip {c}", 12, "left")
+    if copies > 1:
+        write(ax, 390, 236, "hatched: a copy", 12, "left", ink=SOFT)
+    return ax
+
+
+def _cut(ax, corner, size, n, count, across):
+    """The part of a matrix that chip n has: rows, or columns."""
+    (x, y), (wide, high) = corner, size
+    if across:
+        x, wide = x + n * wide / count, wide / count
+    else:
+        y, high = y + n * high / count, high / count
+    box(ax, x, y, wide, high, _z(n, count))
+
+
+@styled
+def way_home(chips=4):
+    """Draw where the gradient of one block of keys is at each turn.
+
+    chips    on the ring
+    returns  the axes drawn on: at a turn a chip has the keys of chip 0, adds
+             its part of their gradient, and hands both on
+    source   chapter 13
+    """
+    whole("chips", chips)
+    step, wide = 78, 116
+    ax, pitch = canvas(690, 30 + step * (chips + 1)), 636 / chips
+    for n in range(chips):
+        x, y = 60 + n * pitch, 30 + n * step
+        middle, low = x + wide / 2, 30 + chips * step
+        write(ax, middle, 10, f"chip {n}", 13, weight="bold")
+        write(ax, 2, y + 26, f"turn {n}", 12, "left")
+        box(ax, x, y, wide, 25, _z(0, chips), "K0, V0")
+        box(ax, x, y + 28, wide, 25, PAPER, "" if n else "dK0, dV0: 0")
+        for k in range(n):  # parts of chips 1 to n, where there is room for all
+            each = wide / (chips - 1)
+            place = x + k * each, y + 28, each, 25
+            box(ax, *place, _z(k + 1, chips), f"of {k + 1}")
+        if n + 1 < chips:
+            ends = (x + wide + 3, y + 27), (middle + pitch, y + step - 3)
+            arrow(ax, *ends, colour("axis-z"), 2, bend=-0.25)
+    x, y = 60 + wide, low + 26
+    wire(ax, (middle, low - 22), (middle, y), colour("axis-z"))
+    arrow(ax, (middle, y), (x + 3, y), colour("axis-z"), 2)
+    write(ax, 2, y, "home", 12, "left")
+    for k in range(chips - 1):
+        each = wide / (chips - 1)
+        box(
+            ax, 60 + k * each, y - 13, each, 25, _z(k + 1, chips), f"of {k + 1}"
+        )
+    words = "one hop more; chip 0 adds its own part"
+    write(ax, (x + middle) / 2, y - 12, words, 12, ink=SOFT)
+    return ax
+
+
+@styled
+def tokens_and_heads(shares=4, gpus=8):
+    """Draw nodes in which TP cuts a layer, and CP over the nodes.
+
+    shares   of a sequence, one on each node: Z
+    gpus     of a node, all of which have the tokens of a share: Y
+    returns  the axes drawn on: a row is a node, stripes are what TP cuts, and
+             keys go round a ring down each column
+    source   Llama 3 report, section 3.3.2
+    """
+    whole("shares", shares), whole("gpus", gpus)
+    side, top = 40, 62
+    pitch, down = 560 / gpus, 72
+    ax = canvas(690, top + shares * down + 40)
+    words = "TP over Y, in a node: all its GPUs have the same tokens"
+    write(ax, 112, 12, words, 13, "left", weight="bold")
+    for z in range(shares):
+        y = top + z * down
+        frame(ax, 104, y - 10, 576, side + 20, fill=PAPER)
+        write(ax, 2, y + side / 2, f"tokens of\nshare {z}", 12, "left")
+        for g in range(gpus):
+            x = 116 + g * pitch
+            if not z:
+                write(ax, x + side / 2, 38, f"Y{g}", 12, ink=SOFT)
+            crossed(ax, x, y, side, ("Z", z, shares), ("Y", g, gpus))
+            if z + 1 < shares:
+                middle = x + side / 2
+                ends = (middle, y + side + 2), (middle, y + down - 2)
+                arrow(ax, *ends, colour("axis-z"), 2)
+    y = top + shares * down + 14
+    words = "CP over Z, between nodes: keys go down each column and home again"
+    write(ax, 112, y, words, 13, "left", weight="bold")
+    return ax
+
+
+# ---- the film ----------------------------------------------------------------
+
+PITCH, WIDE, TALL = 158, 138, 190  # of chips in the film
+
+
+def ring_player(owners, title):
+    """A film of ring attention: queries stay, keys and values go round.
+
+    owners   for each piece of the sequence the chip that has it
+    title    says what is shown, to those who do not see it
+    returns  Player. A chip has its queries above, below them the keys and
+             values that are there, and a row of the scores, which fills turn
+             by turn; a cross is a square that is all future
+    raises   ValueError if chips have unequal numbers of pieces, or are not 4
+    source   chapter 13
+    """
+    mine = _pieces(owners)
+    if len(mine) != 4:
+        raise ValueError(f"owners must be of 4 chips, got {len(mine)}")
+    frames = []
+    for turn in range(4):
+        chips = "".join(_film_chip(mine, n, turn) for n in range(4))
+        frames.append((_film_words(mine, turn), chips + _film_wires(turn)))
+    return reel(title, frames, TALL + 52, poster=3)
+
+
+def _film_words(mine, turn):
+    """What happens at a turn, in words."""
+    idle = [
+        str(n)
+        for n, pieces in enumerate(mine)
+        if turn and max(pieces) < min(mine[(n - turn) % len(mine)])
+    ]
+    if not turn:
+        return "Turn 0: each chip scores its own keys"
+    words = f"Turn {turn}: K and V have moved on by one chip"
+    if not idle:
+        return f"{words}; all chips use them"
+    chips = "chip" if len(idle) == 1 else "chips"
+    return f"{words}; those of {chips} {', '.join(idle)} are all future"
+
+
+def _rect(x, y, wide, high, fill, edge="currentColor"):
+    look = f'fill="{fill}" stroke="{edge}" stroke-width=".8"'
+    place = f'x="{short(x)}" y="{short(y)}"'
+    size = f'width="{short(wide)}" height="{short(high)}"'
+    return f'<rect class="f" {place} {size} {look}/>'
+
+
+def _label(words, x, y, on_fill=False):
+    ink = ' fill="#111"' if on_fill else ""
+    return f'<text{ink} x="{short(x)}" y="{short(y)}">{words}</text>'
+
+
+def _film_chip(mine, chip, turn):
+    """SVG of one chip at a turn."""
+    x, home = 4 + chip * PITCH, (chip - turn) % 4
+    drawn = _rect(x, 2, WIDE, TALL, "none", LINE)
+    drawn += _label(f"chip {chip}", x + 8, 18)
+    drawn += _label("Q", x + 8, 46)
+    drawn += _rect(x + 46, 30, 80, 24, _z(chip, 4))
+    drawn += _label(f"of chip {chip}", x + 60, 46, True)
+    drawn += _label("K, V", x + 8, 86)
+    from_x = -PITCH if chip else 3 * PITCH
+    slide = f'class="s" style="--x:{from_x if turn else 0}px;--y:0px"'
+    block = _rect(x + 46, 70, 80, 24, _z(home, 4))
+    block += _label(f"of chip {home}", x + 60, 86, True)
+    drawn += f"<g {slide}>{block}</g>"
+    drawn += _label("scores of keys", x + 8, 116)
+    return drawn + _film_scores(mine, chip, turn, x)
+
+
+def _film_scores(mine, chip, turn, left):
+    """SVG of the row of scores of a chip, after some turns."""
+    drawn, side, many = "", 29, len(mine[0])
+    for home in range(4):
+        x, y = left + 9 + home * (side + 1), 124
+        when = (chip - home) % 4
+        drawn += _rect(x, y, side, side, "none", LINE)
+        drawn += _label(str(home), x + side / 2 - 3, y + side + 16)
+        if when > turn:
+            continue
+        part, path = side / many, ""
+        for i, k in np.ndindex(many, many):
+            behind = mine[chip][i] - mine[home][k]
+            a, b = x + k * part, y + i * part
+            if behind > 0:
+                path += f"M{short(a, b)}h{short(part)}v{short(part)}"
+                path += f"h-{short(part)}z"
+            elif behind == 0:
+                path += f"M{short(a, b)}v{short(part)}h{short(part)}z"
+        fill = _z(chip, 4)
+        if path:
+            drawn += f'<path fill="{fill}" d="{path}"/>'
+        else:
+            cross = f"M{short(x + 8, y + 8)}l13 13m0 -13l-13 13"
+            drawn += f'<path class="w" d="{cross}"/>'
+        if when == turn:
+            ring = f"M{short(x, y)}h{side}v{side}h-{side}z"
+            drawn += f'<path class="n" d="{ring}"/>'
+    return drawn
+
+
+def _film_wires(turn):
+    """SVG of the ring below the chips, strong while blocks are on it."""
+    y, ends = TALL + 22, 4 + WIDE / 2
+    last = ends + 3 * PITCH
+    path = f"M{short(last, TALL + 4)}V{short(y)}"
+    path += f"H{short(ends)}V{short(TALL + 4)}"
+    ink, width = colour("axis-z"), 2.4 if turn else 1
+    look = f'fill="none" stroke="{ink}" stroke-width="{width}"'
+    drawn = f'<path {look} d="{path}"/>'
+    tip = f"M{short(ends, TALL + 3)}l5 9h-10z"
+    drawn += f'<path fill="{ink}" d="{tip}"/>'
+    for n in range(3):
+        x = 4 + n * PITCH + WIDE
+        line = f"M{short(x + 1, 82)}h{short(PITCH - WIDE - 8)}"
+        drawn += f'<path {look} d="{line}"/>'
+        tip = f"M{short(x + PITCH - WIDE - 1, 82)}l-9 5v-10z"
+        drawn += f'<path fill="{ink}" d="{tip}"/>'
+    return drawn + _label("the ring closes", FRAME / 2 - 44, y + 16)

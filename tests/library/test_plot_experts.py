@@ -1,0 +1,75 @@
+"""Pictures of experts: what stands in them is what was routed."""
+
+import re
+
+import numpy as np
+import pytest
+
+from shardlab import plot
+from shardlab.plot.dispatch import taken
+from tests.library.drawn import texts
+
+EXPERTS = np.array([[0, 1], [0, 2], [0, 3], [1, 0]])
+
+
+def test_slots_are_taken_in_order_and_the_rest_is_dropped():
+    assert taken(EXPERTS, 4, 2) == {
+        (0, 0): 0,
+        (0, 1): 1,
+        (1, 0): 3,
+        (1, 1): 0,
+        (2, 0): 1,
+        (3, 0): 2,
+    }
+    said = texts(plot.slots_taken(EXPERTS, 4, 2))
+    assert {"2 slots", "dropped"} <= set(said)
+    assert "dropped" not in texts(plot.slots_taken(EXPERTS, 4, 4))
+
+
+def test_a_film_shows_every_token_and_every_slot():
+    html = plot.dispatch_player(EXPERTS, 4, 2, 2).html
+    frames = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)
+    assert len(frames) == 6
+    assert all(f.count('class="i"') == 2 * (2 * 4 * 2) for f in frames)
+    assert frames[2].count('class="s"') == EXPERTS.size
+    assert "dropped:" not in html
+    crowded = plot.dispatch_player(EXPERTS, 4, 2, 1).html
+    assert crowded.count("dropped: 1<") == 5  # from the choice on
+    assert frames[3].count("′<") == EXPERTS.size
+    with pytest.raises(ValueError, match="^Z must divide 4 tokens"):
+        plot.dispatch_player(EXPERTS, 4, 3, 2)
+
+
+def test_arrows_lead_to_the_nodes_that_are_visited():
+    def arrows(rows):
+        return sum(t.arrow_patch is not None for t in _arrows(rows))
+
+    def _arrows(rows):
+        ax = plot.expert_floor(rows, E=64, nodes=4, gpus=4)
+        return [t for t in ax.texts if hasattr(t, "arrow_patch")]
+
+    assert arrows({"near": [0, 1, 17]}) == 2
+    assert arrows({"far": [0, 16, 32, 48], "near": [5]}) == 5
+    with pytest.raises(ValueError, match="^experts must be below 64"):
+        plot.expert_floor({"no": [64]}, E=64, nodes=4, gpus=4)
+
+
+def test_what_is_dropped_and_who_is_busiest_is_written():
+    said = texts(plot.ragged_rows([7, 3, 1, 5], 4))
+    assert {"3 dropped", "1 dropped"} <= set(said)
+    said = texts(plot.expert_loads({"a run": [1, 6, 2]}, mean=3))
+    assert {"a run: 2.00 × mean", "1", "6", "2", "mean 3"} <= set(said)
+
+
+def test_a_copy_a_node_goes_once_through_the_card():
+    ax = plot.copies_sent({1: {0, 3, 5}, 4: {2, 6}})
+    ways = [t for t in ax.texts if hasattr(t, "arrow_patch")]
+    # Five visits; then two nodes, and four GPUs that are handed a copy.
+    assert sum(t.arrow_patch is not None for t in ways) == 5 + 2 + 4
+    assert any(w.endswith(": 5 copies through its card") for w in texts(ax))
+
+
+def test_a_rank_has_two_stages_of_mirrored_numbers():
+    said = texts(plot.stages_and_experts())
+    assert said.count("stage 5") == said.count("stage 10") == 8
+    assert said.count("E28–31") == 2

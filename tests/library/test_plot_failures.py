@@ -1,0 +1,66 @@
+"""Pictures of failures: what stands in them is what was given."""
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from shardlab import failures, plot
+from tests.library.drawn import texts
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays():
+    yield
+    plt.close("all")
+
+
+def test_a_run_is_drawn_as_long_as_its_events():
+    events = failures.play(1200, 60, 11_000, 600, 86_400, seed=12)
+    (ax,) = plot.failing_runs({"a day": events})
+    work, *others = (patch.get_path().vertices[:, 0] for patch in ax.patches)
+    assert (work.min(), work.max()) == (0, 24)
+    for x, kind in zip(others, failures.KINDS[1:], strict=True):
+        drawn = sum(b - a for a, b in x.reshape(-1, 5)[:, :2])
+        wanted = sum(e.end - e.start for e in events if e.kind == kind)
+        assert drawn == pytest.approx(wanted / 3600)
+    assert ax.get_title(loc="left") == "a day"
+
+
+def test_copies_bear_the_words_that_are_given():
+    words = {"host": "5 ms", "neighbour": "6 ms", "storage": "49 s"}
+    found = texts(plot.copies(words))
+    assert {*words.values()} <= {*found}
+
+
+def test_only_one_chip_differs_where_a_bit_flips():
+    found = texts(plot.fault_places(chips=5, struck=1))
+    assert found.count("wrong, differs") == 6
+    assert found.count("wrong, alike") == 5 + 4 + 5 + 5
+    assert found.count("right") == 3 * 4 * 5 - 6 - 19
+
+
+@pytest.mark.parametrize(("X", "Y"), [(8, 1), (2, 4), (1, 8)])
+def test_every_chip_is_named_in_its_block(X, Y):
+    auto = (AxisType.Auto,) * 2
+    mesh = jax.make_mesh((X, Y), ("X", "Y"), axis_types=auto)
+    x = jax.device_put(np.ones((16, 24)), NamedSharding(mesh, P("Y", "X")))
+    ax = plot.cut_anew({"here": x})
+    names = [text for text in texts(ax) if text.startswith("chip")]
+    assert sorted(names) == [f"chip\n{n}" for n in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plot.failing_runs({}), "runs must be a dict"),
+        (lambda: plot.copies({"host": "a"}), "words must be of host"),
+        (lambda: plot.fault_places(4, 4), "struck must be 0 to 3"),
+        (lambda: plot.cut_anew({}), "arrays must hold matrices"),
+    ],
+)
+def test_what_is_refused(call, words):
+    with pytest.raises(ValueError, match=f"^{words}"):
+        call()

@@ -1,0 +1,511 @@
+"""Pictures of mechanisms: what stands in them is computed, and fits in."""
+
+import re
+from fractions import Fraction
+
+import jax
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from matplotlib.colors import to_rgb
+
+from shardlab import hw, matmul, memory, pipeline, plot, ring, switch
+from shardlab.plot.rounds import reached
+from tests.library.drawn import texts
+
+VOLUMES = {
+    ("columns", "rows"): 2,
+    ("rows", "columns"): 9,
+    ("columns", "columns"): 5,
+    ("rows", "rows"): 10,
+}
+FIVE = {
+    "GPipe": pipeline.gpipe(4, 8, 1, 2),
+    "1F1B": pipeline.one_f_one_b(4, 8, 1, 2),
+    "interleaved": pipeline.interleaved(4, 8, 2, 1, 2),
+    "zero bubble": pipeline.zero_bubble(4, 8, 1, 2, 1),
+    "DualPipe": pipeline.dualpipe(4, 8, 1, 2, 1),
+}
+SENDS = {
+    "ring": [[(c, (c + 1) % 4) for c in range(4)]] * 3,
+    "tree": [[(0, 1)], [(0, 2), (1, 3)]],
+}
+TALL = np.kron(np.ones((4, 1)), np.eye(8))  # an AllGather on four devices
+ROADS = {"all_reduce": 14, "reduce_scatter": 7, "all_gather": 7}
+ROADS["all_to_all"] = 1
+POD_OF = [n // 4 for n in range(12)]
+RINGS = {
+    "in order": range(12),
+    "in turn": [n % 3 * 4 + n // 3 for n in range(12)],
+}
+IN_WORDS = {"in order": "3 hops", "in turn": "12 hops"}
+WAITS = {"TPU v5e": {("sum", "A[I, J_X] · B[J_X, K]"): (174, 565, "sum")}}
+LAID = {"FSDP": [("W[D_X, F]", "gathered"), ("Out[B, D_Y]", "")]}
+
+
+def held(*spec):
+    """A matrix of 8 by 6 on a mesh of 4 by 2 devices."""
+    mesh = jax.make_mesh((4, 2), ("X", "Y"), axis_types=(AxisType.Auto,) * 2)
+    cut = NamedSharding(mesh, PartitionSpec(*spec))
+    return jax.device_put(np.arange(48.0).reshape(8, 6), cut)
+
+
+ENDS = ("In", "f", "copy", "sum"), ("Out", "g", "sum", "copy")
+PICTURES = {
+    "four cases": plot.four_cases,
+    "outer products": plot.outer_products,
+    "block product": plot.block_product,
+    "diagonal": plot.only_the_diagonal,
+    "local products": plot.local_products,
+    "cases at work": plot.cases_at_work,
+    "ways round": plot.ways_round,
+    "waits": lambda: plot.waits(WAITS, 760),
+    "roads": lambda: plot.sum_roads(ROADS),
+    "chip": lambda: plot.one_chip(hw.V5P),
+    "GPU": lambda: plot.one_chip(hw.H100),
+    "networks": plot.networks,
+    "slice": plot.slice_and_axes,
+    "pods": plot.pod_phases,
+    "rails": plot.rails,
+    "hosts": plot.hosts,
+    "ring orders": lambda: plot.ring_orders(RINGS, POD_OF, IN_WORDS),
+    "recipes": plot.recipes,
+    "recipes of a model": lambda: plot.recipes(None, 13e9, {"H100": 80e9}),
+    "reach": lambda: plot.reach({"a": (10, "pod-2", "10")}, {"here": 100}),
+    "sequences": plot.dealt_sequences,
+    "one step": plot.one_step,
+    "data parallel": plot.data_parallel_step,
+    "ZeRO-1": plot.zero_one,
+    "sequence parallel": plot.sequence_parallel,
+    "heads": plot.heads_dealt,
+    "orders": lambda: plot.cut_orders(VOLUMES),
+    "two axes": plot.two_axes,
+    "layouts": lambda: plot.layouts(LAID, {"X": 4, "Y": 2}),
+    "two cuts": plot.two_cuts,
+    "whole layer": plot.whole_layer,
+    "gate": plot.gate,
+    "logits": lambda: plot.logits(8192, 128_256, 8, ": 4.2 GB", "0.5 GB"),
+    "ring or line": plot.ring_or_line,
+    "holders": lambda: plot.holders({"A": held("X", "Y")}),
+    "paths": lambda: plot.paths({"a": ["x"], "b": ["y"]}, *ENDS),
+    "node gathers": plot.node_gathers,
+    "layers": plot.dealt_layers,
+    "in flight": lambda: plot.in_flight(FIVE)[0, 0],
+    "Gantt": lambda: plot.gantt(FIVE)[0, 0],
+    "rounds": lambda: plot.rounds(SENDS, 4),
+    "bisection": plot.bisection,
+    "copy and sum": plot.copy_and_sum,
+    "switch adds": plot.switch_adds,
+    "transposes": lambda: plot.ones({"AG": TALL, "RS": TALL.T}, 4),
+    "idle links": plot.idle_links,
+    "ring links": lambda: plot.ring_links({"": {(0, 1): "a", (1, 0): "b"}}, 4),
+    "ways out": lambda: plot.ways_out(hw.V5E, hw.H100),
+    "hierarchy": plot.hierarchy,
+    "layer kept": lambda: plot.layer_kept(16),
+    "tallies": lambda: plot.tallies({"a": [("in", 2, "SP"), ("out", 8, "TP")]}),
+    "stacks": lambda: plot.stacks({"a": {"states": 7e10}}, {"80 GB": 8e10}),
+    "policies": lambda: plot.policies({"all": [(9, 0), (9, 0)]}, "ab"),
+    "roofline": lambda: plot.roofline(hw.V5P.flops, {"HBM": hw.V5P.hbm_bw}),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_live_svg_of_a_column_at_most(name):
+    picture = plot.svg(PICTURES[name]().figure)
+    wide = int(re.search(r'<svg[^>]* width="(\d+)"', picture)[1])
+    assert wide <= 1.03 * plot.COLUMN
+    assert "<text" in picture
+    assert "var(--ink, #14171c)" in picture
+    sizes = re.findall(
+        r"font-size: ([\d.]+)px|font: [^\"]*?([\d.]+)px", picture
+    )
+    assert min(float(a or b) for a, b in sizes) * 96 / 72 > 10.4
+    assert len(picture) < 400_000
+
+
+@pytest.mark.parametrize("name", ["four cases", "Gantt", "networks"])
+def test_the_same_picture_has_the_same_bytes(name):
+    first, second = (plot.svg(PICTURES[name]().figure) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", ["four cases", "ZeRO-1", "two axes"])
+def test_no_two_pictures_share_an_id(name):
+    picture = plot.svg(PICTURES[name]().figure)
+    other = plot.svg(plot.outer_products().figure)
+    ids = [set(re.findall(r' id="([^"]+)"', p)) for p in (picture, other)]
+    assert not ids[0] & ids[1]
+
+
+def test_indices_stand_below_the_line_in_the_colour_of_their_axis():
+    picture = plot.svg(plot.four_cases().figure)
+    x, y = "var(--axis-x, #1b64b5)", "var(--axis-y, #b9480a)"
+    assert f'style="fill: {x}">X</tspan>' in picture
+    assert f'style="fill: {y}">Y</tspan>' in picture
+    assert "_X" not in picture
+
+
+def test_each_case_says_what_moves():
+    found = texts(plot.four_cases())
+    assert found.count("multiply") == 4
+    assert found.count("AllGather_X") == 2
+    assert found.count("AllReduce_X") == 1
+    assert "nothing moves" in found
+
+
+def test_a_chip_of_case_1_forms_the_block_where_its_factors_meet():
+    found = texts(plot.local_products())
+    blocks = ["".join(map(str, at)) for at in np.ndindex(4, 2)]
+    low = str.maketrans("0123", "₀₁₂₃")
+    assert [w for w in found if w.startswith("C")] == [
+        f"C{at.translate(low)}" for at in blocks
+    ]
+
+
+def test_a_layer_gathers_weights_or_adds_up_activations():
+    found = texts(plot.cases_at_work())
+    assert found.count("AllGather_X") == found.count("of the weights") == 2
+    assert found.count("AllReduce_Y") == found.count("of activations") == 1
+
+
+def test_bars_of_waiting_have_one_scale():
+    ax = plot.waits(WAITS, 760)
+    wide = [patch.get_width() for patch in ax.patches[-2:]]
+    assert wide[1] / wide[0] == pytest.approx(565 / 174)
+
+
+def test_what_is_exposed_is_what_a_chip_does_not_multiply():
+    steps = ring.all_gather_steps(32, 4, directions=1)
+    works = matmul.timeline(steps, 4, 12.0, 1.0)
+    axes = plot.busy({"one": works}, unit=1.0, name="s", exposed=True)
+    took = max(work.end for work in works if work.chip == 0)
+    said = [t.get_text() for t in axes[0, 0].texts]
+    assert "arithmetic 12 s" in said
+    assert f"exposed {took - 12:.0f} s" in said
+
+
+def test_a_detour_by_a_scatter_costs_no_more_than_the_straight_road():
+    said = [
+        re.search(r": (\d+) B", word) for word in texts(plot.sum_roads(ROADS))
+    ]
+    assert [int(m[1]) for m in said if m] == [7, 7, 14, 7, 7, 1]
+
+
+def test_bars_of_recipes_are_as_long_as_their_bytes():
+    ax = plot.recipes()
+    for recipe in memory.RECIPES:
+        assert f"{memory.bytes_per_param(recipe):g} bytes" in texts(ax)
+    own = {"mine": memory.Recipe(2, 4, 4, 4, 4)}
+    assert "18 bytes" in texts(plot.recipes(own))
+    with pytest.raises(ValueError, match="kept must hold a recipe"):
+        plot.recipes({})
+
+
+def test_a_model_is_drawn_in_gigabytes_beside_the_memory_of_chips():
+    kept = {"mixed": memory.RECIPES["mixed-precision"]}
+    drawn = texts(plot.recipes(kept, 13e9, {"H100": 80e9, "v5p": 96e9}))
+    assert {"208 GB", "H100 80", "v5p 96"} <= set(drawn)
+
+
+def test_a_limit_ends_where_its_chips_are():
+    ax = plot.reach(
+        {"one": (1000, "pod-2", "1,000"), "none": (0, "pod-2", "none")}
+    )
+    whole, part, empty, *_ = [
+        patch.get_width() for patch in ax.patches if patch.get_height() == 24
+    ]
+    assert part == pytest.approx(whole * 3 / 5)
+    assert empty == whole
+    assert {"1,000", "none"} <= set(texts(ax))
+
+
+def test_sequences_are_dealt_to_few_chips_to_as_many_and_to_more():
+    drawn = texts(plot.dealt_sequences(8, 2))
+    assert {"2 chips", "8 chips", "16 chips", "15"} <= set(drawn)
+
+
+def test_a_block_reaches_one_chip_a_round_on_a_ring_and_doubles_in_a_tree():
+    spread = {name: [*map(len, reached(r))] for name, r in SENDS.items()}
+    assert spread == {"ring": [1, 2, 3, 4], "tree": [1, 2, 4]}
+    drawn = texts(plot.rounds(SENDS, 4))
+    titles = [w for w in drawn if w not in ("", "time") and not w.isdigit()]
+    assert titles == ["ring", "3 rounds", "tree", "2 rounds"]
+    assert drawn.count("3") == 4  # each chip at the start and at the end
+
+
+def test_what_crosses_a_link_is_written_beside_it():
+    carried = {(0, 1): "block 0", (3, 0): "block 3"}
+    ax = plot.ring_links({"one step": carried}, 4)
+    at = {t.get_text(): t.get_position() for t in ax.texts}
+    assert at["block 0"][1] < at["0"][1]  # above chips 0 and 1
+    assert at["block 3"][0] < at["0"][0]  # left of chips 3 and 0
+    with pytest.raises(ValueError, match="0 and 2 are no neighbours of 4"):
+        plot.ring_links({"": {(0, 2): "far"}}, 4)
+
+
+def test_ways_out_have_the_bandwidths_of_the_chips():
+    found = texts(plot.ways_out(hw.V5P, hw.B200))
+    assert "W = 2 × 90 = 180 GB/s" in found
+    assert {"W = 900 GB/s", "W = 50 GB/s"} <= set(found)
+
+
+def test_a_hierarchical_sum_leaves_a_node_in_pieces():
+    ax = plot.hierarchy(3, 2)
+    fills = [plt.matplotlib.colors.to_hex(p.get_fc()) for p in ax.patches]
+    summed = fills.count(plot.colours.colour("counted"))
+    assert summed == 3 * 2 * 1 + 3 * 2 * 2  # a piece each, then all of them
+
+
+def test_the_busiest_links_are_framed():
+    steps = ring.all_gather_steps(64, 8, wrap=False)
+    red = plot.colours.colour("mark")
+    framed = [
+        bar.get_height()
+        for bar in plot.links(steps, 64).patches
+        if plt.matplotlib.colors.to_hex(bar.get_ec()) == red
+    ]
+    assert sorted(framed) == [-7 / 8, 7 / 8]
+
+
+def test_powers_of_ten_of_bytes_have_their_units():
+    ax = plot.new_axes(None)
+    ax.set(xscale="log", xlim=(1e3, 2e9))
+    names = [t.get_text() for t in plot.byte_ticks(ax).get_xticklabels()]
+    assert names[:4] == ["1 kB", "10 kB", "100 kB", "1 MB"]
+    assert names[-1] == "1 GB"
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_what_is_in_flight_is_what_the_simulator_counts(name):
+    held = plot.schedules.held_over_time(FIVE[name])
+    peaks = [max(n for _, n in held[stage]) for stage in sorted(held)]
+    assert peaks == list(pipeline.in_flight(FIVE[name]))
+    assert all(curve[-1][1] == 0 for curve in held.values())
+
+
+def test_heads_are_copied_where_chips_outnumber_groups():
+    assert "2 copies" in texts(plot.heads_dealt(8, 2, 4))[-1]
+    assert "cop" not in texts(plot.heads_dealt(8, 4, 4))[-1]
+    with pytest.raises(ValueError, match="chips must divide 8 heads, got 3"):
+        plot.heads_dealt(8, 2, 3)
+
+
+def test_what_travels_is_framed_and_what_stays_is_not():
+    ax = plot.layouts(LAID, {"X": 4, "Y": 2})
+    gold = plot.colours.to_hex(plot.colours.colour("network-1"))
+    filled = [plot.colours.to_hex(p.get_facecolor()) for p in ax.patches]
+    assert filled.count(gold) == texts(ax).count("gathered") == 1
+    assert texts(ax).count("3") == 1  # X has four chips, Y has two
+    assert texts(ax).count("1") == 2
+
+
+def test_a_block_bears_the_device_that_holds_it():
+    x = held("X", "Y")
+    ax = plot.holders({"A": x})
+    at = {t.get_text(): t.get_position() for t in ax.texts}
+    for shard in x.addressable_shards:
+        for other in x.addressable_shards:
+            places = zip(
+                shard.index,
+                other.index,
+                at[str(shard.device.id)][::-1],
+                at[str(other.device.id)][::-1],
+                strict=True,
+            )
+            for one, two, here, there in places:
+                assert ((one.start or 0) < (two.start or 0)) == (
+                    here < there - 1
+                )
+
+
+def test_a_part_of_an_axis_is_no_ring():
+    ax = plot.ring_or_line(8, 16)
+    found = texts(ax)
+    assert found.count("7") == 3  # one group at the left, two at the right
+    dashed = [ln for ln in ax.lines if ln.get_linestyle() != "-"]
+    assert len(dashed) == 2
+
+
+def test_a_layer_has_four_collectives_in_each_pass():
+    found = [w.replace("-\n", "") for w in texts(plot.whole_layer())]
+    assert found.count("AllGather_Y") == found.count("ReduceScatter_Y") == 4
+    assert found.count("2BD") == 8
+    assert found.count("AllGather_Y again, 2BD") == 2
+
+
+def test_the_logits_are_drawn_to_scale():
+    ax = plot.logits(8192, 128_256)
+    boxes = [(p.get_width(), p.get_height()) for p in ax.patches]
+    wide = max(wide for wide, _ in boxes)
+    small = boxes[0]
+    assert small[0] == small[1] == pytest.approx(wide * 8192 / 128_256)
+    assert any(f"{3 * wide / 128_256:.2f} pixels" in w for w in texts(ax))
+
+
+def test_layers_are_dealt_in_rounds():
+    found = texts(plot.dealt_layers(4, 2, 16))
+    dealt = [int(t) for t in found if t.isdigit()]
+    assert dealt[:16] == list(range(16))
+    assert dealt[16:20] == [0, 1, 8, 9]
+    with pytest.raises(ValueError, match="layers must be a multiple"):
+        plot.dealt_layers(4, 2, 12)
+
+
+def test_the_ridge_of_a_roof_is_where_bytes_keep_up():
+    ax = plot.roofline(1e15, {"HBM": 4e12, "link": 1e11}, {"here": 50})
+    assert {"HBM: ridge at 250", "link: ridge at 10,000"} <= set(texts(ax))
+    (mark,) = [line for line in ax.lines if line.get_marker() == "s"]
+    assert mark.get_ydata()[0] == pytest.approx(50 * 4e12)
+    with pytest.raises(ValueError, match="bandwidths must name one"):
+        plot.roofline(1e15, {})
+
+
+def test_the_order_that_moves_least_is_marked():
+    ax = plot.cut_orders(VOLUMES)
+    marked = [t.get_text() for t in ax.texts if t.get_color() == "#1a7f37"]
+    assert marked == ["2 BD"]
+    with pytest.raises(ValueError, match="volumes must have the orders"):
+        plot.cut_orders({})
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plot.outer_products(9), "chips must be 2 to 5, got 9"),
+        (lambda: plot.only_the_diagonal(1), "chips must be 2 to 8, got 1"),
+        (lambda: plot.sum_roads({}), "sent must give all_reduce"),
+        (lambda: plot.waits({}, 1), "machines must hold products"),
+        (lambda: plot.ways_round(9), "chips must be 3 to 5, got 9"),
+        (lambda: plot.reach({}), "limits must name a limit or more"),
+        (lambda: plot.dealt_sequences(7), "divide by 2 chips and by 2, got 7"),
+        (lambda: plot.zero_one(8), "chips must be at most 4, got 8"),
+        (lambda: plot.data_parallel_step(9), "chips must be at most 8, got 9"),
+        (lambda: plot.node_gathers(1), "gpus must be 2 to 8, got 1"),
+        (lambda: plot.layouts({}, {}), "strategies must name one or more"),
+        (lambda: plot.layouts({"": [("A[D]", "")]}, {}), "hold matrices"),
+        (lambda: plot.holders({}), "arrays must name a matrix or more"),
+        (lambda: plot.holders({"A": held("X")}), "no block twice, got 'A'"),
+        (lambda: plot.ring_or_line(9), "chips must be 4 to 8, got 9"),
+        (lambda: plot.ring_or_line(8, 8), "multiple of 8, got 8"),
+        (lambda: plot.two_cuts(7), "chips must be at most 6, got 7"),
+        (lambda: plot.whole_layer(chips=9), "chips must be at most 8, got 9"),
+        (lambda: plot.gate(7), "chips must be at most 6, got 7"),
+        (lambda: plot.logits(9, 10), "D must be at most 5, got 9"),
+        (lambda: plot.logits(1, 10, 9), "chips must be at most 8, got 9"),
+        (lambda: plot.paths({}, *ENDS), "as many steps each"),
+        (lambda: plot.two_axes(1, 4), "X must be 2 to 6 chips, got 1|X must"),
+        (lambda: plot.gantt({}), "schedules must be a dict"),
+        (lambda: plot.gantt([]), "schedules must be a dict"),
+        (lambda: plot.gantt({"a": []}), "schedules must not be empty"),
+        (lambda: plot.in_flight({}), "schedules must be a dict"),
+        (lambda: plot.links([], 1), "steps must move something"),
+        (lambda: plot.timeline([]), "runs must be a dict"),
+        (lambda: plot.timeline({"a": []}), "none at 'a'"),
+        (lambda: plot.busy({}), "runs must be a dict"),
+        (lambda: plot.gallery({}), "arrays must name a matrix"),
+        (lambda: plot.exchanges({}), "runs must be a dict"),
+        (lambda: plot.ports({}, 1, 1), "ways must be a dict"),
+        (lambda: plot.ring_links({}, 4), "rings must be a dict"),
+        (lambda: plot.ring_links({"": {(0, 1): ""}}, 9), "N must be 3 to 8"),
+        (lambda: plot.ways_out(hw.H100, hw.V5E), "tpu must be on a torus"),
+        (lambda: plot.hierarchy(4), "nodes must be 2 or 3 and gpus 2 to 4"),
+        (lambda: plot.rounds({}, 4), "runs must name one or more"),
+        (lambda: plot.rounds(SENDS, 3), "runs must name chips 0 to 2"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
+
+
+def test_times_may_be_fractions():
+    events = pipeline.gpipe(2, 2, Fraction(1, 2), 1)
+    assert plot.gantt({"": events}).shape == (1, 1)
+
+
+def test_ones_are_drawn_where_they_stand_in_the_shade_of_their_device():
+    ax = plot.ones({"AG": TALL}, 4)
+    cells = [p for p in ax.patches if p.get_width() == p.get_height()]
+    assert len(cells) == TALL.sum()
+    assert len({p.get_facecolor() for p in cells}) == 4
+    assert len({p.get_facecolor() for p in cells if p.get_y() < 44 + 88}) == 1
+    assert texts(ax) == ["AG: 32 × 8"]
+
+
+@pytest.mark.parametrize(
+    ("matrices", "devices", "says"),
+    [
+        ({}, 4, "matrices must be"),
+        ({"M": 2 * TALL}, 4, "M must hold zeros and ones"),
+        ({"M": TALL}, 5, "which 5 devices do not divide"),
+        ({"M": TALL}, 0, "devices"),
+    ],
+)
+def test_matrices_that_cannot_be_drawn_are_refused(matrices, devices, says):
+    with pytest.raises(ValueError, match=says):
+        plot.ones(matrices, devices)
+
+
+def test_a_copy_comes_back_as_a_sum_and_a_second_sum_as_many_times_that():
+    said = texts(plot.copy_and_sum(5))
+    assert said.count("Σ") == 5
+    assert "5 Σ 2 w x²" in said
+    for chips in (1, 9):
+        with pytest.raises(ValueError, match="chips"):
+            plot.copy_and_sum(chips)
+
+
+def test_a_switch_takes_and_hands_out_what_the_simulation_says():
+    said = texts(plot.switch_adds(4))
+    run = switch.run("all_reduce", 16, 4, "in_switch")
+    assert run.sent == run.taken == [16 + 16 // 4] * 4
+    assert said.count("V") == said.count("V/4") == 2 * 4  # up, and down
+    for gpus in (1, 6):
+        with pytest.raises(ValueError, match="gpus"):
+            plot.switch_adds(gpus)
+
+
+def test_chips_hold_all_then_a_piece_then_all():
+    ax = plot.pod_phases(3)
+    paper = to_rgb(plot.colours.colour("paper"))
+    pieces = [p for p in ax.patches if getattr(p, "get_width", int)() == 30]
+    pieces = [p for p in pieces if p.get_height() < 20]
+    full = [p.get_facecolor()[:3] != paper for p in pieces]
+    moments = [sum(full[n : n + 18]) for n in (0, 18, 36, 54)]
+    assert moments == [18, 6, 6, 18]
+    with pytest.raises(ValueError, match="chips"):
+        plot.pod_phases(5)
+
+
+def test_a_rail_joins_the_gpus_of_one_number():
+    ax = plot.rails(3, 4, chosen=1)
+    to_rail = [w for w in ax.lines if min(w.get_ydata()) == 58]
+    assert len(to_rail) == 3 * 4
+    thick = [w for w in to_rail if w.get_linewidth() > 2]
+    assert len({w.get_xdata()[1] for w in thick}) == 1
+    assert len(thick) == 3
+    for given in ((1, 8, 2), (2, 9, 2), (2, 4, 4)):
+        with pytest.raises(ValueError, match="rails|nodes"):
+            plot.rails(*given)
+
+
+def test_groups_that_cross_are_gold():
+    groups = {"inside": [[0, 1], [2, 3]], "across": [[0, 2], [1, 3]]}
+    ax = plot.sum_groups(groups, inside=2)
+    wide = [p for p in ax.patches if p.get_linewidth() > 1.5]
+    seen = [to_rgb(p.get_edgecolor()[:3]) for p in wide]
+    blue, gold = map(to_rgb, map(plot.colours.colour, ("axis-x", "network")))
+    assert seen == [blue, blue, gold, gold]
+
+
+def test_hops_out_of_a_pod_are_thick():
+    ax = plot.ring_orders(RINGS, POD_OF, IN_WORDS)
+    widths = [line.get_linewidth() for line in ax.lines]
+    assert [
+        sum(w > 2 for w in widths[:12]),
+        sum(w > 2 for w in widths[12:]),
+    ] == [
+        3,
+        12,
+    ]

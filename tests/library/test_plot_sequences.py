@@ -1,0 +1,97 @@
+"""Pictures of a sequence that is cut: what is drawn is what was given."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from shardlab import plot
+from shardlab.strategies import zigzag
+from tests.library.drawn import texts
+
+IN_ORDER, ZIGZAG = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 2, 3, 3, 2, 1, 0]
+
+
+def filled(ax, fill):
+    return [p for p in ax.patches if to_hex(p.get_facecolor()) == fill]
+
+
+def test_work_of_chips_is_written_below_their_scores():
+    ax = plot.score_owners({"in order": IN_ORDER, "zig-zag": ZIGZAG})
+    squares = [words for words in texts(ax) if words.endswith("squares")]
+    assert squares == [f"{n} squares" for n in (2, 6, 10, 14, 8, 8, 8, 8)]
+
+
+def test_the_owners_drawn_are_those_of_the_order():
+    dealt = zigzag.order(16, 4).reshape(4, 2, 2)[:, :, 0] // 2
+    assert [int(np.argwhere(dealt == n)[0][0]) for n in range(8)] == ZIGZAG
+
+
+def test_the_slowest_chip_of_each_turn():
+    ax = plot.ring_turns({"in order": IN_ORDER, "zig-zag": ZIGZAG})
+    most = [words for words in texts(ax) if words in ("2", "4")]
+    assert most == ["2", "4", "4", "4", "2", "2", "2", "2"]
+    totals = [words for words in texts(ax) if words.startswith("the ring")]
+    assert totals == [f"the ring takes {n} squares" for n in (14, 8)]
+
+
+def test_unequal_numbers_of_pieces_are_refused():
+    with pytest.raises(ValueError, match="as many pieces"):
+        plot.score_owners({"wrong": [0, 0, 1]})
+    with pytest.raises(ValueError, match="two pieces each"):
+        plot.ring_turns({"wrong": [0, 1]})
+    with pytest.raises(ValueError, match="4 chips"):
+        plot.ring_player([0, 1, 1, 0], "two")
+
+
+def test_shares_of_two_sets_are_written():
+    parts = [("a", [0.5, 0.5], 1.0), ("b", [1.0], 2.0)]
+    ax = plot.merged_halves(parts, [0.25, 0.25, 0.5])
+    assert [w for w in texts(ax) if w.startswith("times")] == ["times 0.50"] * 2
+    with pytest.raises(ValueError, match="merged must have"):
+        plot.merged_halves(parts, [1.0])
+
+
+def test_only_keys_of_the_past_are_brought():
+    for mine, arrows in ((0, 1), (2, 3)):
+        ax = plot.what_moves(4, mine)
+        drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
+        assert len(drawn) == arrows  # one of them is the MLP's
+    with pytest.raises(ValueError, match="mine must be one of"):
+        plot.what_moves(4, 4)
+
+
+def test_gathered_keys_are_on_every_chip():
+    ax = plot.gathered_keys(3)
+    for n in range(3):  # its own of K and V, of Q, of dK and dV; 3 gathered
+        assert len(filled(ax, plot.shade("Z", n, 3))) == 3 + 3
+
+
+def test_copies_of_key_heads_are_hatched():
+    for groups, copies in ((1, 3), (2, 2), (4, 0), (8, 0)):
+        ax = plot.tokens_to_heads(8, groups, 4)
+        assert sum(p.get_hatch() is not None for p in ax.patches) == copies
+    with pytest.raises(ValueError, match="chips must divide 8 heads"):
+        plot.tokens_to_heads(8, 2, 3)
+
+
+def test_each_chip_adds_its_part_to_a_gradient():
+    parts = [w for w in texts(plot.way_home(4)) if w.startswith("of ")]
+    there = ["of 1", "of 1", "of 2", "of 1", "of 2", "of 3"]
+    assert parts == [*there, "of 1", "of 2", "of 3"]  # and home
+
+
+def test_every_share_of_tokens_is_on_all_gpus_of_its_node():
+    ax = plot.tokens_and_heads(3, 2)
+    assert texts(ax).count("Y0") == texts(ax).count("Y1") == 1
+    for z in range(3):
+        assert len(filled(ax, plot.shade("Z", z, 3))) == 2
+    drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
+    assert len(drawn) == 2 * 2  # from node to node, in both columns
+
+
+def test_the_film_crosses_what_is_all_future():
+    html = plot.ring_player(IN_ORDER, "in order").html
+    frames = html.split("<figure>")[1:]
+    assert [frame.count('class="w"') for frame in frames] == [0, 1, 3, 6]
+    assert "those of chips 0, 1 are all future" in frames[2]
+    assert 'class="w"' not in plot.ring_player(ZIGZAG, "zig-zag").html
