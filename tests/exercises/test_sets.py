@@ -6,11 +6,13 @@ import symtable
 
 import nbformat
 import pytest
+from mdit_py_plugins.anchors.index import slugify
 from nbclient import NotebookClient
 
-from shardlab.grading import kit
+from shardlab.authoring import kit
 from tests.tree import ROOT
 from tools import checks
+from tools.sources import headings
 
 STEMS = sorted(p.stem for p in (ROOT / "book/exercises").glob("*.md"))
 MARKERS = [
@@ -19,6 +21,10 @@ MARKERS = [
     "### BEGIN HIDDEN TESTS",
     "### END HIDDEN TESTS",
 ]
+
+
+def source(stem):
+    return ROOT / f"book/exercises/{stem}.md"
 
 
 def solution(stem):
@@ -31,10 +37,13 @@ def exercise(stem):
 
 def questions():
     return [
-        (stem, name)
-        for stem in STEMS
-        for name in kit.read_set(solution(stem))[1]
+        (stem, name) for stem in STEMS for name in kit.read_set(source(stem))[1]
     ]
+
+
+def converted(stem):
+    """Whether the checks of a set are functions of a module."""
+    return (ROOT / f"shardlab/checks/set{stem[:2]}.py").exists()
 
 
 def test_every_set_has_answers():
@@ -53,6 +62,7 @@ def tables():
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stem", "name"), questions())
 def test_checks_judge_every_answer_as_they_should(stem, name, tables):
     rows = [row for row in tables(stem) if row.question == name]
@@ -71,6 +81,7 @@ def test_four_wrong_and_two_different_right_answers_are_given(stem, name):
     assert kit.shortcomings(asked[name], mine) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stem", "name"), questions())
 def test_every_wrong_answer_is_told_what_is_wrong(stem, name, tables):
     for row in tables(stem):
@@ -82,9 +93,26 @@ def test_every_wrong_answer_is_told_what_is_wrong(stem, name, tables):
             assert len(row.message) < 300
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("stem", "name"), [(s, n) for s, n in questions() if converted(s)]
+)
+def test_visible_cases_reject_every_wrong_answer(stem, name, tables):
+    # But those that repeat what the visible cases return.
+    rows = [row for row in tables(stem) if row.question == name]
+    assert [row.title for row in rows if not row.told] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stem", [s for s in STEMS if converted(s)])
+def test_nearly_every_wrong_answer_is_told_a_reason(stem, tables):
+    numbers = kit.summary(tables(stem))
+    assert numbers["generic"] <= 0.03 * numbers["given"]
+
+
 @pytest.mark.parametrize(("stem", "name"), questions())
 def test_an_empty_answer_is_called_unanswered(stem, name):
-    _, asked = kit.read_set(solution(stem))
+    _, asked = kit.read_set(source(stem))
     setup, given = kit.read_set(exercise(stem))
     verdicts = kit.judge(setup, asked[name], given[name].solution)
     for message in verdicts.values():
@@ -107,14 +135,126 @@ def test_questions_have_a_budget_a_hint_and_few_words(stem):
         assert len(body.split()) <= 120, text.splitlines()[0]
 
 
-def test_the_published_table_is_the_counted_one(tables):
-    written = (ROOT / "book/checks.md").read_text(encoding="utf-8")
-    parts = [
-        checks.section(stem, tables(stem), checks.origin(stem))
+LEVEL = r"(?:●○○|●●○|●●●)"
+
+
+def asked(text):
+    """The questions of a set's text, each from its heading on."""
+    return re.split(r"(?m)^(?=## )(?!## When you are done)", text)[1:]
+
+
+def missing(question):
+    """The rungs that a question's ladder lacks."""
+    solutions = re.findall(r"BEGIN SOLUTION\n(.*?)### END", question, re.DOTALL)
+    hints = re.findall(r"<details><summary>(.*?)</summary>", question)
+    difficulty = rf"## .*\n\n\*Difficulty {LEVEL}, importance {LEVEL}\*\n\n"
+    found = {
+        "difficulty and importance": re.match(difficulty, question),
+        "a hint": hints[:1] == ["Hint"],
+    }
+    if solutions:  # else it is answered in words, and marked by a person
+        found["a second hint"] = hints == ["Hint", "Second hint"]
+        found["why it works"] = re.search(r"(?m)^ *# \w.+$", solutions[-1])
+    return [rung for rung, there in found.items() if not there]
+
+
+def dead_links(text):
+    """Addresses in a set's text that are no heading of a chapter."""
+    links = re.findall(r"\]\((\.[^)]*)\)", text)
+    living = {
+        f"../../chapters/{stem}.ipynb#{slugify(heading)}"
         for stem in STEMS
-    ]
-    counted = checks.page(parts)
-    assert written == counted, "run: make notebooks"
+        for heading in headings(ROOT / f"book/chapters/{stem}.md")
+    }
+    return sorted(set(links) - living)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_question_is_a_ladder(stem):
+    text = source(stem).read_text(encoding="utf-8")
+    lacking = {q.splitlines()[0]: missing(q) for q in asked(text)}
+    assert len(lacking) >= 6
+    assert {title: rungs for title, rungs in lacking.items() if rungs} == {}
+    assert "from ● to ●●●" in text.split("\n## ")[0]
+    assert dead_links(text) == []
+
+
+WHOLE = """## 1. Twice (2 minutes)
+
+*Difficulty ●○○, importance ●●○*
+
+Twice x.
+
+<details><summary>Hint</summary>
+
+</details>
+
+<details><summary>Second hint</summary>
+
+</details>
+
+### BEGIN SOLUTION
+y = 2 * x
+# A sum of two.
+### END SOLUTION
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "rung"),
+    [
+        ("*Difficulty ●○○, importance ●●○*\n\n", "difficulty and importance"),
+        ("●●○", "difficulty and importance"),
+        ("<details><summary>Hint</summary>", "a hint"),
+        ("<details><summary>Second hint</summary>", "a second hint"),
+        ("# A sum of two.\n", "why it works"),
+    ],
+)
+def test_a_missing_rung_is_seen(part, rung):
+    assert missing(WHOLE) == []
+    assert rung in missing(WHOLE.replace(part, ""))
+
+
+def test_the_recipe_is_a_ladder():
+    page = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^````text\n(.*?)^````$", page, re.M | re.S)
+    text = "\n".join(blocks)
+    assert [missing(question) for question in asked(text)] == [[]] * 4
+    assert dead_links(text) == []
+
+
+def test_a_dead_link_is_seen():
+    there = "../../chapters/01_sharded_arrays.ipynb#how-many-copies"
+    assert dead_links(f"[a]({there})") == []
+    assert dead_links(f"[a]({there}-not)") == [f"{there}-not"]
+
+
+def published():
+    """The parts of the published page, by what they were made from."""
+    written = (ROOT / "book/checks.md").read_text(encoding="utf-8")
+    return written, checks.stored(written)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_published_table_is_the_counted_one(stem, tables):
+    mark = checks.origin(stem)
+    counted = checks.section(stem, tables(stem), mark)
+    assert published()[1][f"% made from {mark}"] == counted.rstrip() + "\n"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_the_published_table_was_made_from_this_set(stem):
+    # Whatever a verdict depends on is in the mark; to count again takes long.
+    mark = f"% made from {checks.origin(stem)}"
+    assert mark in published()[1], "run: make notebooks"
+
+
+def test_the_published_page_holds_the_sets_and_no_more():
+    written, parts = published()
+    marks = [f"% made from {checks.origin(stem)}" for stem in STEMS]
+    assert list(parts) == marks
+    assert written == checks.page(parts.values())
 
 
 def bound(text):
@@ -236,7 +376,7 @@ def test_run_all_passes_over_unanswered_questions(stem, tmp_path):
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_mutants_are_many_and_different(stem):
-    for question in kit.read_set(solution(stem))[1].values():
+    for question in kit.read_set(source(stem))[1].values():
         made = kit.mutants(question.solution, program=True)
         assert len({text for _, text in made}) == len(made)
         assert len({words for words, _ in made}) == len(made)
@@ -251,7 +391,7 @@ def test_a_weak_check_is_found_out():
         {
             "check": (
                 1,
-                "from shardlab.grading import student\n"
+                "from shardlab.checks import student\n"
                 "assert type(student.call('double', 3)) is int",
             )
         },

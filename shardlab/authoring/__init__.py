@@ -1,0 +1,1 @@
+"""What an author of exercises runs: wrong answers, right ones, mutants."""

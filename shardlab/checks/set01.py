@@ -1,0 +1,434 @@
+"""Set 01, sharded arrays: what devices hold, and which layouts there are.
+
+Bytes and shapes are asked of JAX, and blocks are read off the devices.
+"""
+
+import functools
+from itertools import combinations
+from math import prod
+
+import jax
+import numpy as np
+from jax import P
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+
+from shardlab import hw
+from shardlab.checks import compare, question, student
+
+
+def _block(shape, cuts, mesh):
+    """The shape of one device's block, as JAX has it.
+
+    shape  sizes, in elements
+    cuts   PartitionSpec
+    mesh   dict, size by name of each axis
+    """
+    devices = AbstractMesh(tuple(mesh.values()), tuple(mesh))
+    return NamedSharding(devices, cuts).shard_shape(tuple(shape))
+
+
+@question.visible(
+    "bytes_on_one_device", (105, 7, 3, 5, 2), (128, 2048, 2, 8, 2)
+)
+def check_one_device(I, J, X, Y, Z):
+    """Question 1: bytes of int8 A[I_XY, J] on one device of X x Y x Z."""
+    block = _block((I, J), P(("X", "Y"), None), {"X": X, "Y": Y, "Z": Z})
+    compare.equal(
+        f"bytes_on_one_device({I}, {J}, {X}, {Y}, {Z})",
+        student.call("bytes_on_one_device", I, J, X, Y, Z),
+        prod(block),
+        likely=[
+            (I * J, "that is your whole array, not the part of one device"),
+            (
+                I * J // (X * Y * Z),
+                "you divided by all devices, but Z does not cut the array",
+            ),
+            (I * J // X, "you cut the rows by X alone; Y cuts them as well"),
+            (I * J // Y, "you cut the rows by Y alone; X cuts them as well"),
+            (
+                I * J // Z,
+                "you cut the array by Z alone, along which copies lie",
+            ),
+            (I * J // (Y * Z), "you cut the array by Z, which holds copies"),
+            (2 * prod(block), "you count 2 bytes an element; int8 has one"),
+            (8 * prod(block), "you count bits; bytes are asked for"),
+            (128 * 2048 // 16, "that is the number of the chapter's case"),
+        ],
+    )
+
+
+def grade_one_device():
+    """Question 1 with other sizes."""
+    draw = question.draw("int8_bytes_one")
+    for _ in range(6):
+        X, Y, Z, rows, J = draw.integers(2, 9, 5).tolist()
+        check_one_device(rows * X * Y, J, X, Y, Z)
+
+
+@question.visible(
+    "bytes_on_all_devices", (105, 7, 3, 5, 2), (128, 2048, 2, 8, 2)
+)
+def check_all_devices(I, J, X, Y, Z):
+    """Question 1: bytes of int8 A[I_XY, J] on all devices together."""
+    mesh = {"X": X, "Y": Y, "Z": Z}
+    block = prod(_block((I, J), P(("X", "Y"), None), mesh))
+    compare.equal(
+        f"bytes_on_all_devices({I}, {J}, {X}, {Y}, {Z})",
+        student.call("bytes_on_all_devices", I, J, X, Y, Z),
+        block * X * Y * Z,
+        likely=[
+            (I * J, "that is one copy; how many copies do you find along Z?"),
+            (I * J * X * Y * Z, "you let each device hold the whole array"),
+            (block, "that is what one device holds"),
+            (I * J * X * Y, "you count copies along X and Y, which cut"),
+            (2 * I * J * Z, "you count 2 bytes an element; int8 has one"),
+            (8 * I * J * Z, "you count bits; bytes are asked for"),
+            (128 * 2048 * 2, "that is the number of the chapter's case"),
+        ],
+    )
+
+
+def grade_all_devices():
+    """Question 1 with other sizes."""
+    draw = question.draw("int8_bytes_all")
+    for _ in range(6):
+        X, Y, Z, rows, J = draw.integers(2, 9, 5).tolist()
+        check_all_devices(rows * X * Y, J, X, Y, Z)
+
+
+@question.visible(
+    "read_seconds",
+    (960, 4096, 5, 3, hw.H100.hbm_bw),
+    (63, 1024, 3, 7, hw.V5E.hbm_bw),
+)
+def check_read(I, J, X, Y, hbm_bw):
+    """Question 2: seconds in which a device reads its block of float32."""
+    block = _block((I, J), P(("X", "Y"), None), {"X": X, "Y": Y})
+    seconds = 4 * prod(block) / hbm_bw
+    compare.close(
+        f"read_seconds({I}, {J}, {X}, {Y}, {hbm_bw:g})",
+        student.call("read_seconds", I, J, X, Y, hbm_bw),
+        seconds,
+        likely=[
+            (seconds / 4, "you count elements; a float32 takes 4 bytes"),
+            (seconds * 8, "you count bits; the bandwidth is in bytes"),
+            (seconds / 2, "you count 2 bytes an element, as for bf16"),
+            (seconds * 2, "you count 8 bytes an element, as for float64"),
+            (seconds * X * Y, "you read the whole matrix"),
+            (
+                seconds * hbm_bw / hw.H100.link_bw,
+                "you take the bandwidth to other chips; a chip reads its own "
+                "memory",
+            ),
+            (seconds * Y, "you cut the rows by X alone; Y cuts them as well"),
+            (seconds * X, "you cut the rows by Y alone; X cuts them as well"),
+            (1 / seconds, "yours is upside down: bytes over bytes per second"),
+            (seconds * 1e9, "you give nanoseconds; seconds are asked for"),
+            (seconds * 1e6, "you give microseconds; seconds are asked for"),
+            (
+                seconds * hbm_bw / hw.H100.hbm_bw,
+                "you take an H100's bandwidth, and not the one given",
+            ),
+            (294e-9, "that is the time in print, of a matrix rounded down"),
+        ],
+    )
+
+
+def grade_read():
+    """Question 2 with other chips and sizes."""
+    draw = question.draw("read_time")
+    for chip in (hw.A100, hw.V5E, hw.V5P):
+        # Not 2, 4 or 8: an axis forgotten should not look like a data type.
+        X, Y = draw.permutation([3, 5, 6, 7, 9])[:2].tolist()
+        rows, J = draw.integers(3, 12, 2).tolist()
+        check_read(rows * X * Y, J, X, Y, chip.hbm_bw)
+
+
+@question.visible("ratios", (4, 8, 2), (3, 5, 7))
+def check_ratios(X, Y, Z):
+    """Question 3: bytes of A[I_X, ...] everywhere, over a copy and a device."""
+    shape = (3 * X, 5, 7)
+    block = prod(_block(shape, P("X", None, None), {"X": X, "Y": Y, "Z": Z}))
+    everywhere = block * X * Y * Z
+    copy, device = everywhere // prod(shape), everywhere // block
+    compare.equal(
+        f"ratios({X}, {Y}, {Z})",
+        student.call("ratios", X, Y, Z),
+        (copy, device),
+        names=("number of copies", "ratio to one device"),
+        likely=[
+            ((device, copy), "your two numbers are in the wrong order"),
+            ((copy, copy), "your second is for one copy, not for one device"),
+            ((device, device), "your first is for one device, not one copy"),
+            ((1, device), "you count one copy; Y and Z hold more of them"),
+            ((X, device), "you count copies along X, which cuts the array"),
+            ((Y + Z, X + Y + Z), "you add the axes of the mesh"),
+            ((Y, device), "you count copies along Y alone; Z holds some, too"),
+            ((Z, device), "you count copies along Z alone; Y holds some, too"),
+            (
+                (copy, X),
+                "your second is one copy over one device; all devices count",
+            ),
+        ],
+    )
+
+
+def grade_ratios():
+    """Question 3 with other meshes."""
+    draw = question.draw("ratios")
+    for _ in range(6):
+        check_ratios(*draw.integers(2, 12, 3).tolist())
+
+
+MESH = {"X": 2, "Y": 8, "Z": 2}
+
+
+@question.visible(
+    "local_shape",
+    ([128, 2048], ["XY", ""], MESH),
+    ([128, 2048], ["X", "Y"], MESH),
+    ([16, 24, 2], ["Y", "", "Z"], MESH),
+    ([16, 16], ["X", "X"], MESH),
+    ([16, 16], ["XX", ""], MESH),
+    ([16, 24, 8], ["X", "Y", "X"], MESH),
+    ([24, 16], ["XY", ""], MESH),
+    ([3, 5], ["", ""], MESH),
+    ([3, 6, 30], ["", "ZX", "Y"], {"X": 3, "Y": 5, "Z": 2}),
+)
+def check_local_shape(shape, cuts, mesh):
+    """Question 4: the shape of a device's block, or "illegal"."""
+    try:
+        counted = list(_block(shape, P(*map(tuple, cuts)), mesh))
+    except Exception:  # JAX refuses with errors of several types
+        counted = "illegal"
+    asked = f"local_shape({shape}, {cuts}, {mesh})"
+    got = student.call("local_shape", shape, cuts, mesh)
+    if counted == "illegal" and isinstance(got, list):
+        compare.wrong(asked, got, _refused(cuts))
+    if counted != "illegal" and isinstance(got, str):
+        compare.wrong(asked, got, "you refuse this layout; JAX accepts it")
+    likely = [
+        (list(shape), "your sizes are those of the whole array"),
+        (_cut(shape, [axes[:1] for axes in cuts], mesh), FIRST_ONLY),
+        (_cut(shape, [axes[-1:] for axes in cuts], mesh), LAST_ONLY),
+    ]
+    names = [f"size {i}" for i in range(len(shape))]
+    compare.equal(asked, got, counted, likely, names)
+
+
+def _refused(cuts):
+    """Why there is no such layout, in words."""
+    letters = "".join(cuts)
+    twice = [axis for axis in letters if letters.count(axis) > 1]
+    if twice:
+        return f"you give a shape, but {twice[0]} is to cut the array twice"
+    return "you give a shape, but a dimension does not divide"
+
+
+FIRST_ONLY = "you cut by the first axis of a subscript alone"
+LAST_ONLY = "you cut by the last axis of a subscript alone"
+
+
+def _cut(shape, cuts, mesh):
+    """Sizes of a block, rounded down where they do not divide."""
+    return [
+        size // prod(mesh[axis] for axis in axes)
+        for size, axes in zip(shape, cuts, strict=True)
+    ]
+
+
+def grade_local_shape():
+    """Question 4 with other layouts, sizes and meshes."""
+    draw = question.draw("local_shape")
+    X, Y, Z = draw.choice([2, 3, 4, 5], 3, replace=False).tolist()
+    mesh = {"X": X, "Y": Y, "Z": Z}
+    layouts = (["ZX", "Y"], ["", "YZX"], ["Y", "", "XZ"], ["ZZ", ""], ["", ""])
+    for cuts in layouts:
+        shape = draw.integers(1, 5, len(cuts)).tolist()
+        for i, axes in enumerate(cuts):
+            shape[i] *= prod(mesh[axis] for axis in axes)
+        check_local_shape(shape, cuts, mesh)  # it divides
+        check_local_shape([size + 1 for size in shape], cuts, mesh)
+    check_local_shape([60, 60, 60], ["X", "Y", "YZ"], mesh)
+    check_local_shape([60, 60, 60], ["ZX", "", "X"], mesh)
+    check_local_shape([60, 60, 60], ["X", "Y", "X"], mesh)
+    # Each axis divides these sizes, and the two together do not.
+    check_local_shape([6], ["XY"], {"X": 2, "Y": 2})
+    check_local_shape([12], ["XY"], {"X": 2, "Y": 4})
+
+
+@question.visible(
+    "block_on",
+    ("X", {"X": 2, "Y": 4}),
+    ("XY", {"X": 2, "Y": 4}),
+    ("YX", {"X": 2, "Y": 4}),
+    ("ZX", {"X": 2, "Y": 2, "Z": 2}),
+    ("XYZ", {"X": 2, "Y": 1, "Z": 4}),
+)
+def check_block_on(order, sizes):
+    """Question 5: which block each device of a mesh holds."""
+    question.need_devices(8)
+    types = (AxisType.Auto,) * len(sizes)
+    mesh = jax.make_mesh(tuple(sizes.values()), tuple(sizes), axis_types=types)
+    numbers = np.arange(prod(sizes[axis] for axis in order))
+    x = jax.device_put(numbers, NamedSharding(mesh, P(tuple(order))))
+    held = {s.device: int(np.asarray(s.data)[0]) for s in x.addressable_shards}
+    for place, device in np.ndenumerate(mesh.devices):
+        position = dict(zip(sizes, place, strict=True))
+        compare.equal(
+            f"block_on({position}, {order!r}, {sizes})",
+            student.call("block_on", position, order, sizes),
+            held[device],
+            likely=_mistaken_blocks(position, order, sizes),
+        )
+
+
+def _mistaken_blocks(position, order, sizes):
+    """Numbers that mistakes give to a device's block, and the mistakes."""
+    digits = [position[axis] for axis in order]
+    bases = [sizes[axis] for axis in order]
+    device, in_order = 0, "".join(sorted(order))
+    for axis, size in sizes.items():
+        device = device * size + position[axis]
+
+    def number(digits, bases):
+        found = 0
+        for digit, base in zip(digits, bases, strict=True):
+            found = found * base + digit
+        return found
+
+    sorted_digits = [position[axis] for axis in in_order]
+    sorted_bases = [sizes[axis] for axis in in_order]
+    return [
+        (
+            number(digits[::-1], bases[::-1]),
+            "you take the last letter of `order` as the major one",
+        ),
+        (
+            number(sorted_digits, sorted_bases),
+            "you take the letters in alphabetical order, not in this one",
+        ),
+        (device, "you number the devices of the mesh, not the blocks"),
+        (sum(digits), "you add the coordinates; they are digits of a number"),
+        (
+            number(digits, bases[:1] * len(bases)),
+            "you take the size of the first axis as the base of every digit",
+        ),
+        (
+            number(digits, bases[-1:] * len(bases)),
+            "you take the size of the last axis as the base of every digit",
+        ),
+        (
+            functools.reduce(
+                lambda found, each: (found + each[0]) * each[1],
+                zip(digits, bases, strict=True),
+                0,
+            ),
+            "you multiply after you add; the last coordinate is added as it is",
+        ),
+    ]
+
+
+def grade_block_on():
+    """Question 5 with other orders and meshes."""
+    draw = question.draw("block_on")
+    for order in ("X", "Y", "YX"):
+        check_block_on(order, {"X": 4, "Y": 2})
+    check_block_on("XYZ", {"X": 2, "Y": 1, "Z": 4})
+    check_block_on("ZYX", {"X": 4, "Y": 2, "Z": 1})
+    for _ in range(4):
+        order = draw.permutation(list("XYZ"))[: draw.integers(1, 4)]
+        check_block_on("".join(order), {"X": 2, "Y": 2, "Z": 2})
+
+
+@question.visible("place", (4, 8), (6, 4))
+def check_place(rows, columns, seed=0):
+    """Question 6: which part of a matrix each of eight devices holds.
+
+    rows, columns  sizes of the matrix
+    seed           of its entries, which are drawn
+    """
+    question.need_devices(8)
+    x = np.random.default_rng(seed).normal(size=(rows, columns))
+    half, quarter = rows // 2, columns // 4
+    expected = {}
+    for d in range(8):
+        top, left = half * (d % 2), quarter * (d // 2)
+        expected[d] = x[top : top + half, left : left + quarter]
+    compare.blocks(
+        f"place(a matrix of {rows} x {columns})",
+        student.blocks("place", x),
+        expected,
+        x,
+    )
+
+
+def grade_place():
+    """Question 6 with other matrices."""
+    draw = question.draw("place")
+    for rows, columns in ((2, 4), (6, 20), (14, 12)):
+        check_place(rows, columns, int(draw.integers(2**31)))
+
+
+@question.visible(
+    "fewest_pieces",
+    (2048, 1024, {"X": 4, "Y": 2}, 3 * 2**19),
+    (2048, 1024, {"X": 4, "Y": 2}, 2**22),
+    (2048, 1024, {"X": 4, "Y": 2}, 2**10),
+    (12, 64, {"X": 8, "Y": 2}, 2 * 12 * 64 // 4),
+    (70, 8, {"X": 2, "Y": 5, "Z": 7}, 2 * 70 * 8 // 14),
+    (30, 8, {"X": 2, "Y": 3, "Z": 5}, 2 * 30 * 8 // 6),
+)
+def check_fewest(I, J, mesh, free):
+    """Question 7: the fewest row blocks of bf16[I, J] that fit."""
+    fitting = []
+    for n in range(len(mesh) + 1):
+        for axes in combinations(mesh, n):
+            try:
+                block = _block((I, J), P(axes, None), mesh)
+            except ValueError:
+                continue  # JAX refuses a cut that does not divide
+            if 2 * prod(block) <= free:
+                fitting.append(I // block[0])
+    counted = min(fitting, default="impossible")
+    asked = f"fewest_pieces({I}, {J}, {mesh}, {free})"
+    got = student.call("fewest_pieces", I, J, mesh, free)
+    if counted == "impossible" and not isinstance(got, str):
+        reason = "you find a cut; none that divides the rows makes them fit"
+        compare.wrong(asked, got, reason)
+    if counted != "impossible" and isinstance(got, str):
+        compare.wrong(asked, got, "you find none; a set of axes fits")
+    likely = [
+        (pieces, "yours fits; fewer pieces do, too") for pieces in fitting
+    ]
+    likely += _other_cuts(I, J, mesh, free)
+    compare.equal(asked, got, counted, likely)
+
+
+def _other_cuts(I, J, mesh, free):
+    """Numbers of pieces that a mistake gives, with the mistake."""
+    products = {
+        prod(sizes)
+        for n in range(len(mesh) + 1)
+        for sizes in combinations(mesh.values(), n)
+    }
+    likely = [(-(-2 * I * J // free), "no set of axes cuts into your number")]
+    for pieces in sorted(products):
+        if I % pieces:
+            likely.append((pieces, "your number of pieces divides no rows"))
+        elif 2 * I * J // pieces > free:
+            likely.append((pieces, "a block of yours does not fit"))
+    return likely + [(0, "you give no pieces; not cut is one piece")]
+
+
+def grade_fewest():
+    """Question 7 with other matrices and meshes."""
+    draw = question.draw("fewest")
+    check_fewest(12, 64, {"X": 8, "Y": 3}, 2 * 12 * 64 // 3)
+    # The first and last axis together, or the first and the second.
+    check_fewest(70, 8, {"X": 2, "Y": 5, "Z": 7}, 2 * 70 * 8 // 14)
+    check_fewest(30, 8, {"X": 2, "Y": 3, "Z": 5}, 2 * 30 * 8 // 6)
+    for _ in range(8):
+        mesh = dict(zip("XYZ", draw.integers(2, 7, 3).tolist(), strict=True))
+        I, J = int(draw.choice([30, 48, 60, 120])), int(draw.integers(8, 64))
+        check_fewest(I, J, mesh, 2 * I * J // int(draw.integers(1, 40)))

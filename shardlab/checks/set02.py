@@ -1,0 +1,916 @@
+"""Set 02, collectives: what they do to layouts, made of messages, counted.
+
+Programs are exported by JAX, and their messages counted in what was exported.
+Layouts are found by slicing a matrix for every device and trying all of them;
+formulas are held against messages that are sent one by one.
+"""
+
+from collections import Counter
+from itertools import permutations, product
+
+import jax
+import numpy as np
+from jax import P, lax
+from jax.sharding import AxisType, NamedSharding
+
+from shardlab.checks import compare, program, question, student
+from shardlab.checks.question import WrongAnswer
+
+# --- 1: collectives as edits -------------------------------------------------
+
+SIZES = {"X": 2, "Y": 3}
+
+
+def _weight(axis, place, n):
+    """What a term of a sum is times the whole; over n devices they give 1."""
+    number = place + 2 + 3 * (axis == "Y")
+    others = sum(range(2, n + 1)) + 3 * (n - 1) * (axis == "Y")
+    return number if place < n - 1 else 1 - others
+
+
+def _blocks(cuts, sums, sizes=SIZES, side=36):
+    """What each device (x, y) holds of a matrix that lies so, by slicing."""
+    held = {}
+    for place in product(*map(range, sizes.values())):
+        at = dict(zip(sizes, place, strict=True))
+        block = np.arange(side * side).reshape(side, side)
+        for dim, letters in enumerate(cuts):
+            for axis in letters:
+                block = np.split(block, sizes[axis], dim)[at[axis]]
+        for axis in sums:
+            block = block * _weight(axis, at[axis], sizes[axis])
+        held[place] = block
+    return held
+
+
+def _moved(held, cuts, collective, axis, dim):
+    """What each device holds after a collective, by NumPy; None for nothing."""
+    number, new = list(SIZES).index(axis), {}
+    cut = [d for d, letters in enumerate(cuts) if axis in letters]
+    if collective in ("AllGather", "AllToAll") and not cut:
+        return None
+    for place in held:
+        group = [held[p] for p in held if p[1 - number] == place[1 - number]]
+        n, me = len(group), place[number]
+        if collective == "AllGather":
+            new[place] = np.concatenate(group, cut[0])
+        elif collective == "AllToAll":
+            parts = [np.split(block, n, dim)[me] for block in group]
+            new[place] = np.concatenate(parts, cut[0])
+        elif collective == "ReduceScatter":
+            new[place] = np.split(sum(group), n, dim)[me]
+        else:
+            new[place] = sum(group)
+    return new
+
+
+def _layouts():
+    """Every layout of a matrix on these axes."""
+    for order in permutations(SIZES):
+        for uses in product((0, 1, "sum", None), repeat=len(SIZES)):
+            cuts, sums = ["", ""], ""
+            for axis, use in zip(order, uses, strict=True):
+                if use == "sum":
+                    sums += axis
+                elif use is not None:
+                    cuts[use] += axis
+            yield cuts, "".join(sorted(sums))
+
+
+def _found(held):
+    """The layout in which devices hold just this, tried one by one."""
+    for cuts, sums in _layouts():
+        other = _blocks(cuts, sums)
+        if all(np.array_equal(held[p], other[p]) for p in held):
+            return [cuts, sums]
+    return "illegal"
+
+
+def _why_illegal(cuts, sums, collective, axis, dim):
+    """Why what devices then hold is no layout, said to who gave one."""
+    if collective in ("AllReduce", "ReduceScatter"):
+        return f"you add over {axis}, along which no sum is outstanding"
+    own = [letters for letters in cuts if axis in letters]
+    if not own:
+        return f"you remove a letter {axis} that cuts nothing"
+    if own[0][-1] != axis:
+        return (
+            f"you take {axis} out of {own[0]}; it is not the last letter, so "
+            "that the blocks put together are not consecutive"
+        )
+    return (
+        f"you let {axis} move to where it is; devices then hold a part of "
+        "every block, and that is no layout"
+    )
+
+
+def _mistaken_edits(cuts, sums, collective, axis, dim):
+    """Layouts that mistakes give, with the mistakes."""
+    without = [letters.replace(axis, "") for letters in cuts]
+    left = sums.replace(axis, "")
+
+    def added(places, before=False):
+        new = list(places)
+        new[dim] = axis + new[dim] if before else new[dim] + axis
+        return new
+
+    likely = [([cuts, sums], "you changed nothing")]
+    if collective == "ReduceScatter":
+        likely += [
+            ([cuts, left], f"you lost the {axis} that a ReduceScatter adds"),
+            ([added(cuts), sums], f"your sum over {axis} is still outstanding"),
+            ([added(cuts, True), left], FIRST),
+        ]
+    if collective == "AllToAll":
+        likely += [
+            ([added(without, True), sums], FIRST),
+            ([added(cuts), sums], f"your {axis} stays where it was, too"),
+            ([without, sums], f"your {axis} is gone; an AllToAll moves it"),
+        ]
+    if collective == "AllGather":
+        likely.append(([without, left], "a gather adds up no sums; yours did"))
+    if collective == "AllReduce":
+        likely.append(([without, left], "you gathered as well as added"))
+    return likely
+
+
+FIRST = "you put the new letter first; it cuts what the others left, so last"
+
+
+@question.visible(
+    "edited",
+    (["X", ""], "", "AllGather", "X", 0),
+    (["X", ""], "Y", "AllReduce", "Y", 0),
+    (["X", ""], "Y", "ReduceScatter", "Y", 1),
+    (["X", ""], "Y", "ReduceScatter", "Y", 0),
+    (["X", ""], "", "AllToAll", "X", 1),
+    (["X", "Y"], "", "AllToAll", "X", 1),
+    (["X", ""], "", "AllReduce", "Y", 0),
+    (["Y", ""], "", "AllGather", "X", 0),
+    (["XY", ""], "", "AllGather", "Y", 0),
+    (["XY", ""], "", "AllGather", "X", 0),
+    (["", "YX"], "", "AllToAll", "Y", 0),
+    (["X", ""], "", "AllToAll", "X", 0),
+)
+def check_edits(cuts, sums, collective, axis, dim):
+    """Question 1: the layout that a collective over one axis leaves."""
+    asked = f"edited({cuts}, {sums!r}, {collective!r}, {axis!r}, {dim})"
+    got = student.call("edited", cuts, sums, collective, axis, dim)
+    after = _moved(_blocks(cuts, sums), cuts, collective, axis, dim)
+    counted = "illegal" if after is None else _found(after)
+    if counted == "illegal" and not isinstance(got, str):
+        reason = _why_illegal(cuts, sums, collective, axis, dim)
+        compare.wrong(asked, got, reason)
+    if counted == "illegal":
+        compare.equal(asked, got, counted)
+        return
+    if isinstance(got, str):
+        reason = "you refuse this one; what devices then hold is a layout"
+        compare.wrong(asked, got, reason)
+    new = compare.entries(asked, got, 2)
+    if not isinstance(new[1], str):
+        compare.wrong(asked, got, "its second entry should be text")
+    left = "".join(sorted(new[1]))
+    likely = _mistaken_edits(cuts, sums, collective, axis, dim)
+    names = ("cuts", "outstanding sums")
+    compare.equal(asked, [new[0], left], counted, likely, names)
+
+
+def grade_edits():
+    """Question 1 with other layouts, and some of all there are."""
+    draw = question.draw("edits")
+    kinds = ("AllGather", "ReduceScatter", "AllReduce", "AllToAll")
+    cases = [
+        (["", "YX"], "", "AllToAll", "X", 0),
+        (["X", "Y"], "", "AllToAll", "Y", 0),
+        (["", ""], "XY", "AllReduce", "X", 1),
+        (["X", ""], "", "ReduceScatter", "X", 1),
+        (["Y", ""], "X", "AllToAll", "X", 1),
+        (["Y", ""], "X", "AllGather", "X", 1),
+    ]
+    every = list(_layouts())
+    for number in draw.choice(len(every), 9, replace=False).tolist():
+        cuts, sums = every[number]
+        kind, axis = kinds[draw.integers(4)], "XY"[draw.integers(2)]
+        cases.append((cuts, sums, kind, axis, int(draw.integers(2))))
+    for case in cases:
+        check_edits(*case)
+
+
+# --- 2 to 4: rings -----------------------------------------------------------
+
+
+def _small_messages(asked, answer, most, reason):
+    """Insist that no message of a program is larger than `most` bytes."""
+    for hop in answer.collectives():
+        if hop.volume > most:
+            raise WrongAnswer(
+                f"{asked}: your message has {hop.volume} bytes, and {most} "
+                f"are enough: {reason}"
+            )
+
+
+def _one_way(asked, answer, N):
+    """Insist that all messages go to one neighbour on a ring of N chips."""
+    ways = set()
+    for hop in answer.collectives():
+        ways |= {(there - here) % N for here, there in hop.pairs}
+    if not ways <= {1} and not ways <= {N - 1}:
+        raise WrongAnswer(
+            f"{asked}: your messages go {sorted(ways)} places on round the "
+            "ring; each chip has a wire to one neighbour, always the same"
+        )
+
+
+def _numbers(shape, seed):
+    """Small whole numbers of float32: their sums are exact in any order."""
+    draw = np.random.default_rng(seed)
+    return draw.integers(-99, 100, shape).astype(np.float32)
+
+
+@question.visible("ring_gather", (5, 6, 2), (3, 2, 4))
+def check_ring_gather(N, rows, width, seed=0):
+    """Question 2: columns gathered on a ring, one block a message.
+
+    N            devices
+    rows, width  sizes of one device's block
+    seed         of its entries
+    """
+    asked, x = f"ring_gather on {N} devices", _numbers((rows, N * width), seed)
+    block = x.nbytes // N
+    request = program.request(
+        x, mesh={"X": N}, in_specs=P(None, "X"), out_specs=P("X")
+    )
+    answer = student.program("ring_gather", request)
+    if "all_reduce" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you made an AllGather of an AllReduce (psum): it adds "
+            "up zeros and sends twice the bytes; pass blocks on instead"
+        )
+    answer.allow("ppermute")
+    reason = "pass on one block, not what has been gathered"
+    _small_messages(asked, answer, block, reason)
+    _one_way(asked, answer, N)
+    answer.exactly(sent=x.nbytes - block)
+    blocks = np.split(x, N, axis=1)
+
+    def on_all(block_at):
+        """All devices' results, of which place k has block_at(device, k)."""
+        return np.concatenate(
+            [
+                np.concatenate(
+                    [blocks[block_at(d, k) % N] for k in range(N)], axis=1
+                )
+                for d in range(N)
+            ]
+        )
+
+    arrived = "you left the blocks in the order of their arrival"
+    compare.close(
+        asked,
+        answer.run(x),
+        on_all(lambda d, k: k),
+        likely=[
+            (on_all(lambda d, k: d - k), arrived),
+            (on_all(lambda d, k: d + k), arrived),
+            (
+                on_all(lambda d, k: -k),
+                "your blocks stand in the reverse order, after the first; "
+                "block k came to chip `me` from how far?",
+            ),
+            (
+                on_all(lambda d, k: k + 1),
+                "your blocks all stand one place too far on the left",
+            ),
+            (
+                on_all(lambda d, k: k - 1),
+                "your blocks all stand one place too far on the right",
+            ),
+        ],
+        show=True,
+        place=compare.on_devices(rows),
+    )
+
+
+def _seed(draw):
+    """A seed for the arrays of one case."""
+    return int(draw.integers(2**31))
+
+
+def grade_ring_gather():
+    """Question 2 on other rings."""
+    draw = question.draw("ring_gather")
+    for devices in (2, 4, 8):
+        rows, width = draw.integers(1, 5, 2).tolist()
+        check_ring_gather(devices, rows, width, _seed(draw))
+
+
+def _wires(asked, answer, N):
+    """Bytes over each wire of a ring each way, and the messages each way."""
+    wires, messages = Counter(), Counter()
+    for hop in answer.collectives():
+        lead = set()
+        for here, there in hop.pairs:
+            shifts = {"next": 1 % N, "previous": (N - 1) % N}
+            ways = [w for w, far in shifts.items() if (there - here) % N == far]
+            if not ways:
+                raise WrongAnswer(
+                    f"{asked}: you send from chip {here} to chip {there}, and "
+                    "no wire leads there"
+                )
+            for way in ways:  # both, on a ring of two
+                wires[here, way] += hop.volume * hop.times / len(ways)
+                lead.add((way, 1 / len(ways)))
+        for way, share in lead:
+            messages[way] += hop.times * share
+    return wires, messages
+
+
+@question.visible("gather_both_ways", (4, 2, 6), (5, 2, 4), (2, 1, 2))
+def check_both_ways(N, rows, columns, seed=0):
+    """Question 3: rows gathered on a ring whose wires are used both ways.
+
+    N        devices
+    rows     of one device's block
+    columns  an even number
+    seed     of the entries
+    """
+    from shardlab import ring
+
+    asked = f"gather_both_ways on {N} devices"
+    x = _numbers((N * rows, columns), seed)
+    block = x.nbytes // N
+    request = program.request(
+        x, mesh={"X": N}, in_specs=P("X"), out_specs=P("X")
+    )
+    answer = student.program("gather_both_ways", request)
+    answer.allow("ppermute")
+    reason = "pass on one block, not what has been gathered"
+    _small_messages(asked, answer, block, reason)
+    wires, messages = _wires(asked, answer, N)
+    fewest = ring.all_gather_steps(x.nbytes, N)
+    enough = max(ring.bytes_per_link(fewest).values())
+    if max(wires.values(), default=0) > enough:
+        raise WrongAnswer(
+            f"{asked}: your busiest wire carries "
+            f"{max(wires.values()) / block:g} blocks one way, and "
+            f"{enough / block:g} are enough if both ways share"
+        )
+    answer.exactly(sent=x.nbytes - block)
+    if max(messages.values(), default=0) > N // 2:
+        raise WrongAnswer(
+            f"{asked}: you send {max(messages.values()):g} messages one after "
+            f"the other the same way, and {N // 2} are enough: no chip is "
+            "farther away than that"
+        )
+    whole = np.tile(x, (N, 1))
+    compare.close(
+        asked,
+        answer.run(x),
+        whole,
+        likely=_mistaken_both(x, N),
+        show=True,
+        place=compare.on_devices(len(x)),
+    )
+
+
+def _mistaken_both(x, N):
+    """What mistakes of question 3 return on all devices, with the mistake."""
+    blocks, swapped = np.split(x, N), []
+    for device in range(N):
+        copies = list(blocks)
+        far = (device + N // 2) % N
+        if N % 2 == 0:
+            copies[far] = np.roll(blocks[far], x.shape[1] // 2, axis=1)
+        swapped += copies
+    nearest = [blocks[(d - k) % N] for d in range(N) for k in range(N)]
+    return [
+        (
+            np.concatenate(swapped),
+            "you put the halves of the opposite block the wrong way round",
+        ),
+        (
+            np.concatenate(nearest),
+            "you left the blocks in the order of their distance",
+        ),
+    ]
+
+
+def grade_both_ways():
+    """Question 3 on other rings."""
+    draw = question.draw("both_ways")
+    for devices in (3, 6, 7, 8):
+        rows, half = draw.integers(1, 5, 2).tolist()
+        check_both_ways(devices, rows, 2 * half, _seed(draw))
+
+
+@question.visible("line_reduce_scatter", (5, 2, 4), (3, 1, 5), (2, 2, 2))
+def check_line_scatter(N, rows, columns, seed=0):
+    """Question 4: terms added up along a line, one piece a message.
+
+    N        devices
+    rows     of one device's piece
+    columns  of all pieces
+    seed     of the terms
+    """
+    terms = _numbers((N, N * rows, columns), seed)
+    asked, piece = f"line_reduce_scatter on {N} devices", terms[0].nbytes // N
+    x = np.concatenate(terms)
+    request = program.request(
+        x, mesh={"X": N}, in_specs=P("X"), out_specs=P("X")
+    )
+    answer = student.program("line_reduce_scatter", request)
+    if "all_gather" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you gather: every device gets all the terms, and adds "
+            "up what others add up too"
+        )
+    if "all_reduce" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you use an AllReduce (psum): every device gets all of "
+            "the sum, and throws most of it away"
+        )
+    answer.allow("ppermute")
+    reason = "only a piece travels, and collects its terms"
+    _small_messages(asked, answer, piece, reason)
+    wires = Counter()
+    for hop in answer.collectives():
+        for here, there in hop.pairs:
+            wires[here, there] += hop.volume * hop.times
+    for (here, there), carried in wires.items():
+        if abs(here - there) != 1:
+            raise WrongAnswer(
+                f"{asked}: you send from chip {here} to chip {there}; a line "
+                "has wires between neighbours only"
+            )
+        if carried > (N - 1) * piece:
+            raise WrongAnswer(
+                f"{asked}: you send {carried / piece:g} pieces from chip "
+                f"{here} to chip {there}, and {N - 1} are enough"
+            )
+    total = terms.sum(0)
+    compare.close(
+        asked,
+        answer.run(x),
+        total,
+        likely=_mistaken_lines(terms, N),
+        show=True,
+        place=compare.on_devices(rows),
+    )
+
+
+def _mistaken_lines(terms, N):
+    """What mistakes of question 4 return, with the mistake."""
+    total = terms.sum(0)
+    pieces = np.stack([np.split(term, N) for term in terms])
+    own = np.concatenate([pieces[d][d] for d in range(N)])
+    rows = len(total) // N
+    left = [pieces[: d + 1, d].sum(0) for d in range(N)]
+    right = [pieces[d:, d].sum(0) for d in range(N)]
+    return [
+        (terms[0], "you return one device's term; others are missing"),
+        (own, "you return each chip's own term; others are missing"),
+        (total + own, "you add a chip's own term twice"),
+        (total - own, "you leave a chip's own term out"),
+        (np.concatenate(left), "you add the terms on the left of a chip only"),
+        (np.concatenate(right), "you add the terms on its right only"),
+        (total - np.concatenate(left), "you add the terms on its right only"),
+        (total - np.concatenate(right), "you add those on its left only"),
+        (np.roll(total, rows, 0), "your sums are each one chip too far on"),
+        (np.roll(total, -rows, 0), "your sums are each one chip behind"),
+        (
+            _exchanged(pieces, N),
+            "your streams meet the wrong pieces: the one to the right begins "
+            "with the piece that has the longest way to go to the right",
+        ),
+    ]
+
+
+def _exchanged(pieces, N):
+    """What chips return if each stream adds the pieces of the other's."""
+    kept = []
+    for d in range(N):
+        there = sum(pieces[d - j][(d - 2 * j) % N] for j in range(d + 1))
+        back = sum(pieces[d + j][(d + 2 * j) % N] for j in range(N - d))
+        kept.append(there + back - pieces[d][d])
+    return np.concatenate(kept)
+
+
+def grade_line_scatter():
+    """Question 4 on other lines."""
+    draw = question.draw("line_scatter")
+    for devices in (2, 4, 8):
+        rows, columns = draw.integers(1, 4, 2).tolist()
+        check_line_scatter(devices, rows, columns, _seed(draw))
+
+
+# --- 5 to 7: sums and exchanges ----------------------------------------------
+
+
+@question.visible(
+    "all_reduce", (4, [6, 8]), (4, [8, 6]), (4, [5, 8, 3]), (3, [2, 6])
+)
+def check_all_reduce(N, shape, seed=0):
+    """Question 5: an AllReduce of terms of this shape in two halves."""
+    asked = f"all_reduce of {tuple(shape)} on {N} devices"
+    terms = _numbers((N, *shape), seed)
+    x = np.concatenate(terms)
+    request = program.request(x, mesh={"X": N}, in_specs=P("X"), out_specs=P())
+    answer = student.program("all_reduce", request)
+    if set(answer.kinds()) == {"all_gather"}:
+        raise WrongAnswer(
+            f"{asked}: you gather without scattering first: every device gets "
+            "all the terms, and adds up what others add up too"
+        )
+    answer.allow("psum_scatter", "all_gather")
+    answer.uses("psum_scatter", "all_gather")
+    answer.exactly(volume=2 * terms[0].nbytes)
+    total = terms.sum(0)
+    compare.close(
+        asked,
+        answer.run(x),
+        total,
+        terms=N,
+        likely=[
+            (total / N, "you give the mean"),
+            (total * N, f"yours is {N} times the sum"),
+            (terms[0], "you give one device's term"),
+        ],
+        show=True,
+    )
+
+
+def grade_all_reduce():
+    """Question 5 with other shapes."""
+    draw = question.draw("in_two")
+    for N, *shape in ((3, 5, 15, 2), (3, 4, 7, 3), (8, 24, 5), (5, 10, 3)):
+        check_all_reduce(N, shape, _seed(draw))
+
+
+@question.visible("exchange", (5, 2, 2), (3, 1, 4))
+def check_exchange(N, rows, width, seed=0):
+    """Question 6: an AllToAll from columns to rows, by messages.
+
+    N      devices
+    rows   of a block afterwards
+    width  of a block before
+    seed   of the entries
+    """
+    x = _numbers((N * rows, N * width), seed)
+    asked, part = f"exchange on {N} devices", x.nbytes // N**2
+    request = program.request(
+        x, mesh={"X": N}, in_specs=P(None, "X"), out_specs=P("X")
+    )
+    answer = student.program("exchange", request)
+    if "all_gather" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you gather: every device gets the whole array, and "
+            "throws most of it away"
+        )
+    answer.allow("ppermute")
+    reason = "cut out what the other device needs, then send it"
+    _small_messages(asked, answer, part, reason)
+    answer.exactly(sent=(N - 1) * part)
+    table = [np.split(block, N) for block in np.split(x, N, axis=1)]
+
+    def on_all(sender, part):
+        """All results: place k has a part of the block of a sender."""
+        return np.concatenate(
+            [
+                np.concatenate(
+                    [table[sender(d, k) % N][part(d, k) % N] for k in range(N)],
+                    axis=1,
+                )
+                for d in range(N)
+            ]
+        )
+
+    arrival = "you left the parts in the order of their arrival"
+    other = "you send each device the part of another one"
+    compare.close(
+        asked,
+        answer.run(x),
+        x,
+        likely=[
+            (on_all(lambda d, k: d - k, lambda d, k: d), arrival),
+            (on_all(lambda d, k: d + k, lambda d, k: d), arrival),
+            (on_all(lambda d, k: k, lambda d, k: 2 * k - d), other),
+            (
+                on_all(lambda d, k: k, lambda d, k: k),
+                "you send each device your own part, not its part",
+            ),
+            (
+                np.concatenate([x[d::N] for d in range(N)]),
+                "you deal the rows out one by one; a part is consecutive rows",
+            ),
+        ],
+        show=True,
+        place=compare.on_devices(rows),
+    )
+
+
+def grade_exchange():
+    """Question 6 on other numbers of devices."""
+    draw = question.draw("exchange")
+    for devices in (2, 4, 8):
+        rows, width = draw.integers(1, 4, 2).tolist()
+        check_exchange(devices, rows, width, _seed(draw))
+
+
+@question.visible("gradient", (8, 3, 4, 2), (3, 2, 5, 4))
+def check_gradient(N, rows, D, F, seed=7):
+    """Question 7: the gradient of a mean over the real rows of all devices.
+
+    N     devices
+    rows  of each device; the first has none that is real, the last has all
+    D, F  sizes of W
+    seed  of a batch whose gradient has positive entries only
+    """
+    asked, draw = f"gradient on {N} devices", np.random.default_rng(seed)
+    In, W = draw.uniform(1, 2, (N * rows, D)), draw.uniform(1, 2, (D, F))
+    Target = -draw.uniform(1, 2, (N * rows, F))
+    many = [0, *draw.integers(1, rows + 1, N - 2), rows]
+    real = np.concatenate([np.arange(rows) < n for n in many])
+    In, Target, Real, W = (x.astype(np.float32) for x in (In, Target, real, W))
+    request = program.request(
+        In,
+        Target,
+        Real,
+        W,
+        mesh={"X": N},
+        in_specs=(P("X"), P("X"), P("X"), P()),
+        out_specs=P(),
+    )
+    answer = student.program("gradient", request)
+    answer.allow("psum")
+    error = In.astype(float) @ W - Target
+    terms = 2 / F * In[:, :, None] * error[:, None, :]
+    total = terms[real].sum(0)
+    dW = total / real.sum()
+    each = np.split(terms * Real[:, None, None], N)
+    own = sum(t.sum(0) / max(n, 1) for t, n in zip(each, many, strict=True))
+    compare.close(
+        asked,
+        answer.run(In, Target, Real, W),
+        dW,
+        terms=N * rows + D,  # an entry's products, each with an error of D
+        likely=[
+            (
+                own / N,
+                "you take the mean of the devices' means; in it a row counts "
+                "the more, the fewer real ones its device has",
+            ),
+            (own, "you add the devices' means"),
+            (total / len(real), "you divide by all rows, padding as well"),
+            (terms.mean(0), "you take padding for real rows"),
+            (terms.sum(0) / real.sum(), "you add the errors of padding, too"),
+            (dW * F, "you divide by rows alone; the mean is over columns, too"),
+            (total * F, "you give the gradient of a sum, not of a mean"),
+            (N * dW, f"yours is {N} times too large: summed twice"),
+            (dW / N, f"yours is {N} times too small: a sum is not averaged"),
+        ],
+        show=True,
+    )
+    answer.at_most(volume=2 * W.nbytes + 8)  # and one number
+
+
+def grade_gradient():
+    """Question 7 with other batches."""
+    draw = question.draw("gradient")
+    for devices in (3, 4, 5):
+        check_gradient(devices, *draw.integers(2, 6, 3).tolist(), _seed(draw))
+
+
+# --- 8 and 9: matrices and formulas ------------------------------------------
+
+BODIES = {
+    "all_gather": lambda x: lax.all_gather(x, "X", tiled=True),
+    "reduce_scatter": lambda x: lax.psum_scatter(x, "X", tiled=True),
+    "all_to_all": lambda x: lax.all_to_all(
+        x, "X", split_axis=0, concat_axis=0, tiled=True
+    ),
+}
+
+
+def _tried(name, N, size):
+    """The matrix of JAX's collective, from what it makes of unit vectors."""
+    mesh = jax.make_mesh((N,), ("X",), axis_types=(AxisType.Auto,))
+    vectors = np.eye(size, dtype=np.float32)  # a unit vector in each column
+    x = jax.device_put(vectors, NamedSharding(mesh, P("X")))
+    run = jax.shard_map(
+        BODIES[name], mesh=mesh, in_specs=P("X"), out_specs=P("X")
+    )
+    return np.asarray(jax.jit(run)(x))
+
+
+def _mistaken_matrices(name, N, n, right):
+    """Matrices that mistakes give, with the mistakes."""
+    numbers = np.arange(len(right)).reshape(N, -1)
+    repeated = np.repeat(np.eye(N * n), N, axis=0)
+    each = "you repeat each number; copies of all of them lie one by one"
+    return [
+        (right.T, "you gave the transpose"),
+        (right / N, "you take a mean; terms are added up"),
+        (right * N, f"you add {N} times too much"),
+        (repeated, each),
+        (repeated.T, "you add neighbouring numbers; add copies of all of them"),
+        (np.eye(len(right)), "yours moves nothing"),
+        (
+            np.eye(len(right))[numbers.T.ravel()],
+            "you exchange single numbers; parts of n numbers stay together",
+        ),
+    ]
+
+
+@question.visible("the three matrices", (3, 2), (2, 3))
+def check_matrices(N, n):
+    """Question 8: matrices of three collectives, as JAX's collectives act."""
+    question.need_devices(N)
+    for name in BODIES:
+        right = _tried(name, N, N * n if name == "all_gather" else N * N * n)
+        likely = [
+            (other, sentence)
+            for other, sentence in _mistaken_matrices(name, N, n, right)
+            if other.shape == right.shape
+        ]
+        compare.close(
+            f"{name}_matrix({N}, {n})",
+            student.call(f"{name}_matrix", N, n),
+            right,
+            likely=likely,
+        )
+
+
+def grade_matrices():
+    """Question 8 for other numbers of devices."""
+    draw = question.draw("matrices")
+    for devices in (2, 3, 4, 5):
+        check_matrices(devices, int(draw.integers(1, 4)))
+
+
+def _leaving(steps):
+    """Bytes of its own array that chip 0 sends in a list of hops."""
+    hops = [hop for step in steps for hop in step if hop.source == 0]
+    return sum(
+        hop.bytes
+        for hop in hops
+        if not isinstance(hop.chunk, tuple) or hop.chunk[0] == 0
+    )
+
+
+def _counted(name, V, N):
+    """Bytes that chip 0 sends in the messages of one of question 9's four."""
+    from shardlab import ring
+
+    runs = {
+        "gather_sent": ring.all_gather_steps,
+        "reduce_sent": ring.all_reduce_steps,
+        "exchange_sent": ring.all_to_all_steps,
+    }
+    if name in runs:
+        return _leaving(runs[name](V, N, directions=1))
+    # Whole terms go round: a gather of N arrays of V bytes each.
+    return _leaving(ring.all_gather_steps(N * V, N, directions=1))
+
+
+FORMULAS = {
+    "gather_sent": [
+        ("V*(N - 1)", "you count all chips, or took V for one chip's block"),
+    ],
+    "reduce_sent": [
+        ("V*(N - 1)/N", "you count one half: an AllReduce is made of two"),
+        ("2*V*(N - 1)", "you count all chips, or took V for a piece"),
+    ],
+    "exchange_sent": [
+        ("V*(N - 1)/N", "you count all chips; each sends a part of its block"),
+        ("V/N**2", "you count one part; how many does a chip send?"),
+    ],
+    "naive_sent": [
+        ("V*(N - 1)*N", "you count all chips, and each was asked for"),
+        ("2*V*(N - 1)/N", "you count an AllReduce made of two halves"),
+        ("V*(N - 1)/N", "you send pieces; whole terms go round"),
+    ],
+}
+LIKELY = [
+    ("V", "you send the whole array; a chip need not send to itself"),
+    ("2*V", "you give a limit for many chips"),
+    ("V/4", "you give a convention, which counts what is passed on"),
+    ("V/N", "you send one block"),
+    ("N*V", "you count a message to itself as well"),
+]
+
+
+@question.visible(
+    "the four formulas", ([(n * n * (n + 2), n) for n in range(2, 12)],)
+)
+def check_formulas(points):
+    """Question 9: bytes that each chip sends, at pairs of V and N."""
+    for name, likely in FORMULAS.items():
+        compare.formula(
+            name,
+            student.expression(name),
+            "V N",
+            lambda V, N, name=name: _counted(name, V, N),
+            [tuple(point) for point in points],
+            likely=likely + LIKELY,
+        )
+
+
+def grade_formulas():
+    """Question 9 with other arrays and rings."""
+    draw = question.draw("formulas")
+    check_formulas(
+        [(int(draw.integers(1, 9)) * n * n, n) for n in range(2, 16)]
+    )
+
+
+# --- 10: a plan --------------------------------------------------------------
+
+# The layout that a plan ends with, and how often all must be passed on.
+PLANS = {"gpu_plan": ([["", ""], ""], 2), "tpu_plan": ([["X", "Y"], ""], 1)}
+STEPS = {
+    "AllGather": "all_gather_steps",
+    "ReduceScatter": "reduce_scatter_steps",
+    "AllReduce": "all_reduce_steps",
+    "AllToAll": "all_to_all_steps",
+}
+
+
+def _step_bytes(collective, V, n):
+    """Bytes that a device sends, of V that it has before, among n."""
+    from shardlab import ring
+
+    if collective == "AllGather":
+        V = V * n
+    if collective == "AllToAll":
+        return V * (n - 1) // n
+    return _leaving(getattr(ring, STEPS[collective])(V, n, directions=1))
+
+
+def _step(asked, said, sizes):
+    """A step of a plan as plain data: collective, axis, dim."""
+    collective, axis, dim = compare.entries(asked, said, 3)
+    if not isinstance(collective, str) or collective not in STEPS:
+        compare.wrong(asked, said, f"its collective is none of {list(STEPS)}")
+    if not isinstance(axis, str) or axis not in sizes:
+        compare.wrong(asked, said, f"its axis is none of {list(sizes)}")
+    if compare.whole_number(f"the dim of {asked}", dim) not in (0, 1):
+        compare.wrong(asked, said, "its dim is neither 0 nor 1")
+    return collective, axis, dim
+
+
+@question.visible("the two plans", ("gpu_plan", 2, 8), ("tpu_plan", 4, 16))
+def check_plans(name, X, Y):
+    """Question 10: a plan is carried out on numbers, and its bytes counted.
+
+    name  of the plan
+    X, Y  sizes of the axes
+    """
+    sizes, side, (goal, passes) = {"X": X, "Y": Y}, X * Y, PLANS[name]
+    cuts, sums, sent = ["", ""], "XY", dict.fromkeys(sizes, 0)
+    held = _blocks(cuts, sums, sizes, side)
+    V = held[0, 0].nbytes
+    plan = compare.entries(name, student.value(name), None)
+    for number, said in enumerate(plan, 1):
+        asked = f"step {number} of {name}"
+        collective, axis, dim = _step(asked, said, sizes)
+        adds = collective in ("AllReduce", "ReduceScatter")
+        own = [d for d, letters in enumerate(cuts) if axis in letters]
+        legal = axis in sums if adds else own and cuts[own[0]][-1] == axis
+        if not legal or (collective == "AllToAll" and dim == own[0]):
+            reason = _why_illegal(cuts, sums, collective, axis, dim)
+            compare.wrong(asked, said, reason)
+        sent[axis] += _step_bytes(collective, held[0, 0].nbytes, sizes[axis])
+        held = _moved(held, cuts, collective, axis, dim)
+        cuts = [letters.replace(axis, "") for letters in cuts]
+        sums = sums.replace(axis, "") if adds else sums
+        if collective in ("ReduceScatter", "AllToAll"):
+            cuts[dim] += axis
+    if [cuts, sums] != goal:
+        layout = f"cut by {cuts}, with sums over {sums or 'nothing'} left"
+        raise WrongAnswer(
+            f"{name}: yours leaves an array {layout}; asked for was one cut "
+            f"by {goal[0]}, with none left"
+        )
+    wanted = _blocks(*goal, sizes, side)
+    if not all(np.array_equal(held[place], wanted[place]) for place in held):
+        raise WrongAnswer(f"{name}: your devices end with other numbers")
+    enough = {
+        "X": passes * (X - 1) * V // (X * Y),
+        "Y": passes * (Y - 1) * V // Y,
+    }
+    for axis, most in enough.items():
+        if sent[axis] > most:
+            raise WrongAnswer(
+                f"{name}: yours sends {sent[axis] / V:g} V from each device "
+                f"over {axis}, and {most / V:g} V are enough; how much does a "
+                f"device still have when you come to {axis}?"
+            )
+
+
+def grade_plans():
+    """Question 10 on other numbers of nodes and chips."""
+    draw = question.draw("plans")
+    for name in PLANS:
+        X, Y = draw.integers(2, 7, 2).tolist()
+        check_plans(name, X, Y)

@@ -1,0 +1,1213 @@
+"""Set 03, the cost of a collective: wires that count, and a proof about them.
+
+Programs are exported by JAX, and their bytes counted in what was exported.
+Times and formulas are held against blocks that are moved hop by hop on rings,
+lines and tori, sent message by message through a switch, or counted chip by
+chip on both sides of a cut.
+"""
+
+import functools
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import jax
+import numpy as np
+from jax import P, lax
+from jax.sharding import AbstractMesh, AxisType
+
+from shardlab import count, hw, ring, switch
+from shardlab.checks import compare, expression, program, question, student
+from shardlab.checks.question import WrongAnswer
+
+
+def _numbers(shape, seed):
+    """Small whole numbers of float32: their sums are exact in any order."""
+    draw = np.random.default_rng(seed)
+    return draw.integers(-99, 100, shape).astype(np.float32)
+
+
+def _seed(draw):
+    """A seed for the arrays of one case."""
+    return int(draw.integers(2**31))
+
+
+# --- 1: one collective each --------------------------------------------------
+
+# How the result lies, the collective, and its volume in parts of what the
+# devices of a group have before a gather, or each has of a sum.
+FOUR = {
+    "gathered": (P("X", None), "all_gather", 1),
+    "summed": (P("X", None), "psum", 2),
+    "scattered": (P("X", "Y"), "psum_scatter", 1),
+    "exchanged": (P(("X", "Y"), None), "all_to_all", Fraction(1, 4)),
+}
+
+
+@question.visible("the four", (2, 3, 6, 9))
+def check_four(X, Y, rows, columns, seed=0):
+    """Question 1: four changes of layout over Y, by one collective each.
+
+    X, Y           sizes of the mesh
+    rows, columns  of a block A[I_X, J_Y]
+    seed           of the entries
+    """
+    shape = (Y, X * rows, Y * columns)
+    terms = _numbers(shape, seed)
+    # Device (x, y) gets its rows of term y.
+    split = [np.split(term, X) for term in terms]
+    stacked = np.concatenate([split[y][x] for x in range(X) for y in range(Y)])
+    for name, (spec, kind, charged) in FOUR.items():
+        adds, asked = kind.startswith("psum"), f"{name} on {X} x {Y} devices"
+        x = stacked if adds else terms[0]
+        request = program.request(
+            x,
+            mesh={"X": X, "Y": Y},
+            in_specs=P(("X", "Y"), None) if adds else P("X", "Y"),
+            out_specs=spec,
+        )
+        answer = student.program(name, request)
+        answer.allow(kind, axes="Y")
+        if (runs := sum(one.times for one in answer.collectives())) != 1:
+            raise WrongAnswer(
+                f"{asked}: your program runs {runs} collectives; one does it"
+            )
+        answer.exactly(volume=charged * terms[0].nbytes // X)
+        compare.close(
+            asked,
+            answer.run(x),
+            terms.sum(0) if adds else x,
+            likely=[
+                (terms.mean(0), "you give the mean of the terms"),
+                (terms[0], "you give one device's term"),
+            ]
+            if adds
+            else [],
+            show=True,
+        )
+
+
+def grade_four():
+    """Question 1 on other meshes."""
+    draw = question.draw("four")
+    for X, Y in ((1, 5), (4, 2)):
+        rows, columns = (Y * draw.integers(1, 4, 2)).tolist()
+        check_four(X, Y, rows, columns, _seed(draw))
+
+
+# --- 2 and 3: hops -----------------------------------------------------------
+
+V5E_LINE = hw.V5E.link_bw, hw.wraps(hw.V5E, 8), hw.V5E.hop_latency
+V5P_RING = hw.V5P.link_bw, hw.wraps(hw.V5P, 12), hw.V5P.hop_latency
+
+
+@question.visible(
+    "t_all_gather",
+    (2**24, 8, *V5E_LINE),
+    (2**14, 8, *V5E_LINE),
+    (12 * 2**20, 12, *V5P_RING),
+    (5 * 2**18, 5, 9e10, True, 1e-6),
+    (7 * 2**10, 7, 9e10, True, 3e-6),
+)
+def check_gather_time(V, N, link_bw, wrap, T_min):
+    """Question 2: seconds of a gather, hop by hop; a tie goes one way."""
+    steps = ring.all_gather_steps(V, N, wrap=wrap, ties="one_way")
+    compare.close(
+        f"t_all_gather({V}, {N}, {link_bw:g}, {wrap}, {T_min:g})",
+        student.call("t_all_gather", V, N, link_bw, wrap, T_min),
+        ring.seconds(steps, link_bw, T_min, overlap=True),
+        likely=_mistaken_times(V, N, link_bw, wrap, T_min),
+    )
+
+
+def _mistaken_times(V, N, link_bw, wrap, T_min):
+    """Seconds that mistakes of question 2 give, with the mistakes."""
+    hops, other = (N // 2, N - 1) if wrap else (N - 1, N // 2)
+    shard = V / N / link_bw
+    hop = max(T_min, shard)
+    kinds = ("line", "ring") if wrap else ("ring", "line")
+    far = "of these chips, how far away is the farthest?"
+    reasons = [
+        (
+            other * hop,
+            "you count the hops of a {}; this is a {}".format(*kinds),
+        )
+    ]
+    if N % 2 and wrap:
+        reasons.append((N / 2 * hop, f"you count half a hop; {far}"))
+    return reasons + [
+        (hops * shard, "your hops last no longer for being hops; see T_min"),
+        (V / 2 / link_bw, "you give V/W; look at the hops one by one"),
+        (hops * T_min, "you count the least time of a hop, not its bytes"),
+        (
+            max(T_min, hops * shard),
+            "you compare T_min with the whole gather; each hop takes it",
+        ),
+        (hops * (shard + T_min), "you add T_min; the transfer runs beside it"),
+        ((hops + 1) * hop, f"you count a hop too many; {far}"),
+        ((hops - 1) * hop, f"you count a hop too few; {far}"),
+        (
+            hops * max(T_min, shard / 2),
+            "you halve a hop; it carries a shard in each direction",
+        ),
+        (
+            hops * max(T_min, shard / N),
+            "you cut a shard again; V is the whole array",
+        ),
+        (hops * max(T_min, shard * N), "your hops carry the whole array"),
+    ]
+
+
+def grade_gather_time():
+    """Question 2 on other rings and lines, for bytes and for hops."""
+    draw = question.draw("gather_time")
+    for wrap in (True, False):
+        for n, least in ((2, 1e-6), (7, 2e-6), (8, 1e-6), (16, 3e-6)):
+            for kib in (draw.integers(1, 20, 2) * (1, 2000)).tolist():
+                check_gather_time(1024 * n * kib, n, 4.5e10, wrap, least)
+
+
+TORUS, ELEMENTS = (8, 8, 8), 3072
+
+
+@question.visible("the small gather and the knee", ())
+def check_small():
+    """Question 3: a small gather over a torus, and where latency ends."""
+    chips, whole = prod(TORUS), 2 * ELEMENTS
+    run = ring.all_gather(
+        whole, TORUS, link_bw=1, algorithm="balanced", symmetry=True
+    )
+    likely = {
+        "whole_bytes": [(ELEMENTS, "you count elements; what is one in bf16?")],
+        "shard_bytes": [
+            (whole // 8, "you cut by X alone; Y and Z cut the array, too"),
+            (ELEMENTS // chips, "you count elements; what is one in bf16?"),
+        ],
+        "hops": [
+            (chips // 2, "you count the hops of one ring of all chips"),
+            (chips - 1, "you visit the chips one after the other"),
+            (sum(TORUS) - len(TORUS), "you count the hops of lines"),
+            (max(TORUS) // 2, "you count one axis alone"),
+        ],
+    }
+    right = {"whole_bytes": whole, "shard_bytes": whole // chips}
+    for name, expected in (right | {"hops": run.steps}).items():
+        compare.equal(name, student.value(name), expected, likely[name])
+    compare.close(
+        "seconds",
+        student.value("seconds"),
+        run.steps * hw.V5P.hop_latency,
+        likely=[
+            (
+                whole / 6 / hw.V5P.link_bw,
+                "you count bytes alone; what does a hop take at least?",
+            ),
+            (hw.V5P.hop_latency, "you count one hop"),
+        ],
+    )
+    for case in ((8, 3, 9e10, 1e-6), (5, 1, 9e10, 3e-6), (6, 2, 4.5e10, 2e-6)):
+        _check_knee(*case)
+
+
+def _check_knee(n, axes, link_bw, T_min):
+    """Question 3: where bytes take as long as hops on a torus of rings.
+
+    n        chips along each axis
+    axes     how many of them
+    link_bw  bytes/s of one link in one direction
+    T_min    seconds of a hop
+    """
+    sizes = (n,) * axes
+    V = 2 * axes * n**axes
+    run = ring.all_gather(
+        V, sizes, link_bw=link_bw, algorithm="balanced", symmetry=True
+    )
+    knee = V * run.steps * T_min / run.seconds
+    share, axis = 1 - 1 / n**axes, run.steps // axes
+    compare.close(
+        f"knee_bytes({n}, {axes}, {link_bw:g}, {T_min:g})",
+        student.call("knee_bytes", n, axes, link_bw, T_min),
+        knee,
+        likely=[
+            (knee * share, "you take V/W for the bytes; it is a limit"),
+            (knee * share / (1 - 1 / n), "your gather is over one axis"),
+            (knee / axis, "you count a hop for each axis"),
+            (knee / axes, "you count the hops or the links of one axis alone"),
+            (knee / axes**2, "you take one axis; hops and links are more"),
+            (knee / 2, "you take one link of an axis; both ways are used"),
+            (knee * n / 2 / axis, "you count half a hop"),
+            (knee * (n - 1) / axis, "you count the hops of lines"),
+            (knee / run.steps, "you count one hop"),
+            (knee * 2, "you count too many hops or links: twice"),
+        ],
+    )
+
+
+def grade_small():
+    """Question 3 on other tori."""
+    draw = question.draw("small")
+    for n, axes in ((2, 3), (3, 2), (8, 1), (4, 3), (7, 2)):
+        _check_knee(n, axes, float(draw.integers(2, 20)) * 1e10, 2e-6)
+
+
+# --- 4: three collectives on a torus -----------------------------------------
+
+# The body, how its rows and columns are cut, the axes over which there are
+# terms, the simulation, and the axis that cuts what a group has in common.
+ON_A_TORUS = {
+    "ReduceScatter over Y": (
+        lambda x: lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True),
+        (("X",), ()),
+        ("Y",),
+        "reduce_scatter",
+        "X",
+    ),
+    "AllGather over X and Z": (
+        lambda x: lax.all_gather(x, ("X", "Z"), axis=0, tiled=True),
+        (("X", "Z"), ("Y",)),
+        (),
+        "all_gather",
+        "Y",
+    ),
+    "AllReduce over X and Y": (
+        lambda x: lax.psum(x, ("X", "Y")),
+        ((), ("Z",)),
+        ("X", "Y"),
+        "all_reduce",
+        "Z",
+    ),
+}
+
+
+def _on_torus(name, B, D, sizes):
+    """The collective of question 4 in a program on a torus, as counted."""
+    body, (rows, columns), terms, *_ = ON_A_TORUS[name]
+    mesh = AbstractMesh(
+        tuple(sizes.values()), tuple(sizes), axis_types=(AxisType.Auto,) * 3
+    )
+    height = B * prod(sizes[axis] for axis in terms)
+    x = jax.ShapeDtypeStruct((height, D), np.dtype("bfloat16"))
+    (one,) = count.collectives(
+        jax.shard_map(
+            body,
+            mesh=mesh,
+            in_specs=P((*rows, *terms) or None, columns or None),
+            out_specs=P(),
+            check_vma=False,
+        ),
+        x,
+    )
+    return one
+
+
+@question.visible(
+    "limit_times",
+    (1440, 4800, 4, 12, 20, 9e10),
+    (960, 1920, 8, 4, 24, 4.5e10),
+)
+def check_limits(B, D, X, Y, Z, W):
+    """Question 4: seconds for many chips, volume over bandwidth."""
+    asked = f"limit_times({B}, {D}, {X}, {Y}, {Z}, {W:g})"
+    sizes = {"X": X, "Y": Y, "Z": Z}
+    got = student.call("limit_times", B, D, X, Y, Z, W)
+    got = compare.numbers(asked, got, 3)
+    for name, seconds in zip(ON_A_TORUS, got, strict=True):
+        one = _on_torus(name, B, D, sizes)
+        limit = one.volume / (len(one.axes) * W)
+        compare.close(
+            f"{asked}: {name}",
+            seconds,
+            limit,
+            likely=[
+                *_mistaken_limits(limit, sizes, ON_A_TORUS[name][4], one),
+                *_twice(limit, one),
+            ],
+        )
+
+
+def _mistaken_limits(limit, sizes, axis, one):
+    """Seconds from a wrong V, with the mistake."""
+    right = sizes[axis]
+    yield (
+        limit * right,
+        f"you charge all of the array; what {axis} cuts stays cut",
+    )
+    for other in sizes:
+        if other != axis:
+            yield (
+                limit * right / sizes[other],
+                f"you divide by {other}; which axis cuts what a group has in "
+                "common?",
+            )
+    for other in one.axes:
+        yield (
+            limit / sizes[other],
+            f"you divide by {other}, too; V is what a group has together, or "
+            "each device of a sum",
+        )
+    both = prod(sizes[other] for other in one.axes)
+    yield limit / both, "you charge a shard; V is what a group has together"
+
+
+def _twice(limit, one):
+    """Seconds that are wrong by a factor of 2, with the mistake."""
+    if len(one.axes) == 2:
+        yield 2 * limit, "you use one axis; two work at a time"
+    if one.kind == "all_reduce":
+        yield limit / 2, "you charge one half; an AllReduce is made of two"
+    yield 2 * limit, "you have twice as much: a sum of two halves, or a link"
+    yield limit / 2, "you have half as much: bf16, or W counted twice"
+
+
+@question.visible("exact_times", (1440, 4320, 6, 9e10), (1024, 4096, 4, 4.5e10))
+def check_exact(B, D, n, W):
+    """Question 4: exact seconds on an n x n x n torus, ties split."""
+    asked = f"exact_times({B}, {D}, {n}, {W:g})"
+    got = student.call("exact_times", B, D, n, W)
+    got = compare.numbers(asked, got, 3)
+    for name, seconds in zip(ON_A_TORUS, got, strict=True):
+        one = _on_torus(name, B, D, dict.fromkeys("XYZ", n))
+        V = one.volume // (2 if one.kind == "all_reduce" else 1)
+        run = getattr(ring, ON_A_TORUS[name][3])(
+            V, (n,) * len(one.axes), link_bw=W / 2, algorithm="balanced"
+        )
+        limit = one.volume / (len(one.axes) * W)
+        chips = n ** len(one.axes)
+        compare.close(
+            f"{asked}: {name}",
+            seconds,
+            run.seconds,
+            likely=[
+                (limit, "you give the limit for many chips"),
+                (limit * (1 - 1 / n), f"your group has {n} chips, not {chips}"),
+                (limit * (1 - 1 / n**2), f"your group has {n * n} chips"),
+                (
+                    limit * (1 - 1 / n) ** 2,
+                    "you multiply the factors of two axes; a chip of the "
+                    "square lacks all but its own shard",
+                ),
+                (limit * (1 - 1 / n**3), "your group has all chips"),
+                (limit * (1 + 1 / n), "you have more than the limit"),
+                *_twice(run.seconds, one),
+            ],
+        )
+
+
+def grade_limits():
+    """Question 4 on other tori."""
+    draw = question.draw("cube_limit")
+    for sizes in ((4, 8, 16), (8, 4, 12), (2, 6, 10)):
+        rows, columns = (prod(sizes) * draw.integers(1, 99, 2)).tolist()
+        check_limits(rows, columns, *sizes, float(draw.integers(1, 20)) * 1e10)
+
+
+def grade_exact():
+    """Question 4 on other cubes."""
+    draw = question.draw("cube_exact")
+    for side in (2, 3, 8):
+        rows, columns = (4 * side**2 * draw.integers(1, 40, 2)).tolist()
+        check_exact(rows, columns, side, float(draw.integers(1, 20)) * 1e10)
+
+
+# --- 5: a sum by idle links --------------------------------------------------
+
+
+@question.visible("sum_with_Z", (4, 2, 8, 3), (2, 3, 12, 2))
+def check_idle(X, Z, rows, columns, seed=0):
+    """Question 5: an AllReduce over X, with the links of Z.
+
+    X, Z           sizes of the mesh
+    rows, columns  of C; X Z divides the rows
+    seed           of the terms
+    """
+    asked = f"sum_with_Z on {X} x {Z} devices"
+    terms = _numbers((X, rows, columns), seed)
+    x = np.concatenate(terms)
+    request = program.request(
+        x, mesh={"X": X, "Z": Z}, in_specs=P("X"), out_specs=P()
+    )
+    answer = student.program("sum_with_Z", request)
+    answer.allow("psum", "psum_scatter", "all_gather")
+    moved = answer.collectives()
+    V = terms[0].nbytes
+    _refuse_idle(asked, moved, X, Z, V)
+    total, parts = terms.sum(0), np.split(terms.sum(0), X * Z)
+    turned = [parts[z * X + x] for x in range(X) for z in range(Z)]
+    back = [parts[x * Z + z] for z in range(Z) for x in range(X)]
+    order = "your rows are out of order; the axis that cut first is the major"
+    compare.close(
+        asked,
+        answer.run(x),
+        total,
+        terms=X,
+        likely=[
+            (np.concatenate(turned), order),
+            (np.concatenate(back), order),
+            (total * Z, "you add up copies: all along Z have the same term"),
+            (total / X, "you give the mean"),
+            (terms[0], "you give one device's term"),
+        ],
+        show=True,
+    )
+
+
+def _refuse_idle(asked, moved, X, Z, V):
+    """Insist on the fewest seconds, n axes at a time being n times as fast."""
+    if not any("Z" in one.axes for one in moved):
+        raise WrongAnswer(f"{asked}: you leave the links of Z idle")
+    adding = sum(
+        Fraction(one.sent) * one.times
+        for one in moved
+        if one.kind != "all_gather"
+    )
+    if adding > Fraction(V * (X - 1), X * Z):
+        raise WrongAnswer(
+            f"{asked}: to add up, your devices send {float(adding / V):.3g} of "
+            "C each; of the copies along Z, each may add up a part, and keep "
+            "only what it needs of the sum"
+        )
+    took = sum(Fraction(one.sent) * one.times / len(one.axes) for one in moved)
+    least = Fraction(V * (X - 1), X * Z) + Fraction(V * (X * Z - 1), 2 * X * Z)
+    if took > least:
+        raise WrongAnswer(
+            f"{asked}: yours takes {float(took / least):.2f} times as long as "
+            "need be; while you gather over one axis, the links of the other "
+            "are idle"
+        )
+
+
+def grade_idle():
+    """Question 5 on other meshes."""
+    draw = question.draw("idle")
+    for X, Z in ((2, 2), (3, 2), (2, 4)):
+        rows, columns = draw.integers(1, 4, 2).tolist()
+        check_idle(X, Z, X * Z * rows, columns, _seed(draw))
+
+
+# --- 6: what the wires did ---------------------------------------------------
+
+KINDS = {
+    "AllGather": "all_gather",
+    "ReduceScatter": "reduce_scatter",
+    "AllReduce": "all_reduce",
+    "AllToAll": "all_to_all",
+}
+
+
+def _busiest(kind, V, N, ports):
+    """Bytes over the busiest port, or one way over the busiest link."""
+    if ports:
+        return switch.run(KINDS[kind], V, N).busiest
+    steps = getattr(ring, f"{KINDS[kind]}_steps")(V, N)
+    return max(ring.bytes_per_link(steps).values())
+
+
+@question.visible(
+    "rate",
+    ("AllGather", 2**20, 8, 2e-5, True),
+    ("AllGather", 5 * 2**18, 5, 1e-5, False),
+    ("ReduceScatter", 6 * 2**16, 6, 1e-5, True),
+    ("AllReduce", 7 * 2**16, 7, 3e-5, True),
+    ("AllReduce", 6 * 2**16, 6, 2e-5, False),
+    ("AllToAll", 36 * 2**12, 6, 1e-5, True),
+    ("AllToAll", 36 * 2**12, 6, 1e-5, False),
+    ("AllToAll", 49 * 2**12, 7, 1e-5, False),
+)
+def check_rate(kind, V, N, seconds, ports):
+    """Question 6: bytes/s that the busiest wire carried in a measurement."""
+    right = _busiest(kind, V, N, ports) / seconds
+    other = _busiest(kind, V, N, not ports) / seconds
+    whole = V / seconds
+    elsewhere = "a ring both ways" if ports else "a switch, or a ring one way"
+    likely = [
+        (other, f"you give what {elsewhere} would carry"),
+        (whole, "you give V / T: not all of it crosses any wire"),
+        (whole / 2, "you give V / 2T; that is a limit for many chips"),
+        (2 * whole, "you give 2V / T; that is a limit for many chips"),
+        (2 * right, "yours is twice as much: both directions, or two halves"),
+        (right / 2, "yours is half as much; an AllReduce is made of two"),
+    ]
+    if kind == "AllReduce" and ports:
+        reason = "you charge one half; an AllReduce is made of two"
+        likely.insert(0, (right / 2, reason))
+    if kind == "AllToAll":
+        likely[:0] = [
+            (whole / 8, "you give V / 8T; on this ring it is not exact"),
+            (whole / 4, "you charge V / 4, a convention"),
+            (whole * (N - 1) / N, "you charge an AllGather"),
+            (whole * (N - 1) / (2 * N), "you charge an AllGather"),
+            (whole / N**2, "you count one part"),
+            (whole / N, "you count a part for the device itself, too"),
+            (
+                whole * (N - 1) / N**2 / 2,
+                "you count a chip's own parts; others pass through",
+            ),
+            (whole * (N - 1) / N / 8, "you take a quarter of an AllGather"),
+        ]
+    compare.close(
+        f"rate({kind!r}, {V}, {N}, {seconds:g}, {ports})",
+        student.call("rate", kind, V, N, seconds, ports),
+        right,
+        likely=likely,
+    )
+
+
+def grade_rate():
+    """Question 6 for other measurements."""
+    draw = question.draw("rate")
+    for n, kind, ports in product((2, 5, 8), KINDS, (True, False)):
+        V = 2 * n**2 * int(draw.integers(1, 9**5))
+        check_rate(kind, V, n, float(draw.integers(1, 99)) * 1e-6, ports)
+
+
+# --- 7 and 8: across the middle ----------------------------------------------
+
+
+def _cut_seconds(V, sizes, wraps, W, axis, layers):
+    """Seconds for what must cross one cut, counted chip by chip."""
+    chips = list(product(*map(range, sizes)))
+    here = {chip for chip in chips if chip[axis] < layers}
+    links = 0
+    for chip, way in product(here, (1, -1)):
+        there = list(chip)
+        there[axis] += way
+        if wraps[axis]:
+            there[axis] %= sizes[axis]
+        links += tuple(there) not in here and 0 <= there[axis] < sizes[axis]
+    crossing = V * len(here) * (len(chips) - len(here)) / len(chips) ** 2
+    return crossing / links / (W / 2)
+
+
+def _least_seconds(V, sizes, wraps, W):
+    """The longest time of all cuts between two layers of chips."""
+    return max(
+        _cut_seconds(V, sizes, wraps, W, axis, layers)
+        for axis, size in enumerate(sizes)
+        for layers in range(1, size)
+    )
+
+
+@question.visible(
+    "least_seconds",
+    (2**20, [8], [True], 9e10),
+    (2**20, [3, 8], [False, False], 9e10),
+    (2**22, [4, 6], [False, True], 9e10),
+    (2**22, [12, 4, 4], [True, True, True], 1.8e11),
+    (2**22, [5, 3], [False, True], 9e10),
+    (2**22, [2, 7, 3], [False, True, False], 1.8e11),
+)
+def check_bisection(V, sizes, wraps, W):
+    """Question 7: seconds below which no AllToAll can be.
+
+    V      bytes of the whole array
+    sizes  chips along each axis
+    wraps  whether each axis is a ring
+    W      bytes/s along an axis, both directions together
+    """
+    right, N = _least_seconds(V, sizes, wraps, W), prod(sizes)
+    longest = sizes.index(max(sizes))
+
+    def with_wraps(other):
+        return _least_seconds(V, sizes, [other] * len(sizes), W)
+
+    def smooth(k, each):
+        return V / 4 * sizes[k] / (N * each * (2 if wraps[k] else 1) * W / 2)
+
+    axes = range(len(sizes))
+    likely = [
+        (
+            _cut_seconds(V, sizes, wraps, W, longest, sizes[longest] // 2),
+            "you cut the longest axis; another one has fewer links across, or "
+            "more to carry",
+        ),
+        (with_wraps(False), "you cut rings once; a ring is cut twice"),
+        (with_wraps(True), "you cut lines twice; a line is cut once"),
+        (
+            max(smooth(k, 1) for k in axes),
+            "you cut an odd axis in two equal halves; chips stay whole",
+        ),
+        (V / 4 / W, "you take one ring; more axes, more links"),
+        (V / 2 / W, "you take one line; more axes, more links"),
+        (right * 2, "yours is twice as much: half of the bytes of one half?"),
+        (right * 4, "you let all bytes cross; half of them are on one side"),
+        (right / 2, "yours is half as much; W is both directions together"),
+        (max(smooth(k, 1) for k in axes) * 2, "yours is twice too long"),
+        (
+            min(
+                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2)
+                for k in axes
+                if sizes[k] > 1
+            ),
+            "you take the easiest cut; every cut must be crossed",
+        ),
+        (
+            sum(
+                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2)
+                for k in axes
+                if sizes[k] > 1
+            ),
+            "you add up cuts; their links work at the same time",
+        ),
+    ]
+    compare.close(
+        f"least_seconds({V}, {sizes}, {wraps}, {W:g})",
+        student.call("least_seconds", V, sizes, wraps, W),
+        right,
+        likely=likely,
+    )
+
+
+def grade_bisection():
+    """Question 7 on other slices."""
+    draw = question.draw("bisection")
+    slices = [
+        ([6, 2, 5], [True, False, True]),
+        ([1, 10], [False, True]),
+        ([3, 8, 8], [False, False, True]),
+        ([7], [False]),
+        ([8, 5], [True, False]),
+    ]
+    for sizes, wraps in slices:
+        V, W = int(draw.integers(1, 99)) * 2**20, float(draw.integers(1, 99))
+        check_bisection(V, sizes, wraps, W * 1e9)
+
+
+def _on_cluster(V, N, node, port, card):
+    """Seconds of an AllToAll, each message put on its port or its card."""
+    ports, cards = Counter(), Counter()
+    for here, there in product(range(N), range(N)):
+        if here != there:
+            way = ports if here // node == there // node else cards
+            way[here] += 1
+    most = [max(way.values(), default=0) for way in (ports, cards)]
+    return V / N**2 * max(most[0] / port, most[1] / card)
+
+
+@question.visible(
+    "on_cluster",
+    (2**30, 64, 8, 3e11, 2.5e10),
+    (2**30, 8, 8, 4.5e11, 5e10),
+    (2**30, 18, 6, 2e10, 5e10),
+    (2**30, 24, 3, 4.5e11, 1e11),
+)
+def check_cluster(V, N, node, port, card):
+    """Question 8: seconds of an AllToAll among GPUs of several nodes."""
+    right, part = _on_cluster(V, N, node, port, card), V / N**2
+    inside, outside = part * (node - 1) / port, part * (N - node) / card
+    compare.close(
+        f"on_cluster({V}, {N}, {node}, {port:g}, {card:g})",
+        student.call("on_cluster", V, N, node, port, card),
+        right,
+        likely=[
+            (inside + outside, "you add port and card; they work at a time"),
+            (part * (N - 1) / port, "you send all of it by the port"),
+            (part * (N - 1) / card, "you send all of it by the card"),
+            (part * N / card, "you send a part to the GPU itself, too"),
+            (part * node / port, "you send a part to the GPU itself, too"),
+            (inside, "you count the node alone; what do the cards do?"),
+            (right * N, "your parts are too large: N of them make a block"),
+            (right * node, "one card sends for the node; each GPU has its own"),
+            (
+                max(inside, part * (N // node - 1) / card),
+                "you send one part to each other node; it has many GPUs",
+            ),
+            (V / 4 / card, "you charge V / 4, which is for rings"),
+        ],
+    )
+
+
+# Name in the answer: seconds for one byte in all, 64 experts.
+MACHINES = {
+    "v5p": lambda: _least_seconds(
+        1, (4, 4, 4), (True,) * 3, hw.axis_bw(hw.V5P)
+    ),
+    "v5e": lambda: _least_seconds(1, (8, 8), (False,) * 2, hw.axis_bw(hw.V5E)),
+    "H100": lambda: _on_cluster(1, 64, 8, hw.H100.link_bw, hw.H100.dcn_bw),
+    "GB200": lambda: _on_cluster(1, 64, 64, hw.GB200.link_bw, 1),
+}
+
+
+@question.visible("ranking", ())
+def check_ranking():
+    """Question 8: four machines, quickest first."""
+    ranking = compare.entries("ranking", student.value("ranking"), 4)
+    if set(map(str, ranking)) != set(MACHINES):
+        names = ", ".join(MACHINES)
+        compare.wrong("ranking", ranking, f"it should have each of {names}")
+    took = {name: MACHINES[name]() for name in ranking}
+    for first, second in zip(ranking, ranking[1:], strict=False):
+        if took[first] > took[second]:
+            compare.wrong(
+                "ranking",
+                ranking,
+                f"you put {first} before {second}, which is quicker; count "
+                "what crosses the middle of a slice, and what a card sends",
+            )
+
+
+def grade_cluster():
+    """Question 8 on other clusters."""
+    draw = question.draw("cluster")
+    for nodes, node in ((1, 6), (2, 4), (5, 8), (9, 2)):
+        V = int(draw.integers(1, 9**6)) * 4
+        port, card = draw.integers(1, 99, 2).tolist()
+        check_cluster(V, nodes * node, node, port * 1e10, card * 1e10)
+
+
+# --- 9: one chip for all -----------------------------------------------------
+
+
+@question.visible("partner", (5,), (6,), (2,))
+def check_partner(N):
+    """Question 9: parts of chip 0, link by link, stand for those on a link."""
+    hops = [
+        hop
+        for step in ring.all_to_all_steps(N * N, N, directions=1)
+        for hop in step
+    ]
+    on_link = {hop.chunk for hop in hops if hop.source == 0}
+    taken = {}
+    for hop in hops:
+        home, there = hop.chunk
+        if home != 0:
+            continue
+        asked = f"partner({N}, {there}, {hop.source})"
+        got = student.call("partner", N, there, hop.source)
+        pair = compare.entries(asked, got, 2)
+        part = tuple(compare.whole_number(asked, chip) for chip in pair)
+        if not set(part) <= set(range(N)):
+            compare.wrong(asked, got, f"chips are 0 to {N - 1}")
+        if part not in on_link:
+            compare.wrong(asked, got, "your part does not cross link 0")
+        if part in taken:
+            compare.wrong(
+                asked,
+                got,
+                "you gave this part already, for the one to chip "
+                f"{taken[part][0]} on link {taken[part][1]}",
+            )
+        taken[part] = (there, hop.source)
+
+
+@functools.cache
+def _on_line(i, N):
+    """Parts that cross the link from chip i to the next, on a line."""
+    if not 0 <= i < N - 1:
+        return 0
+    steps = ring.all_to_all_steps(N * N, N, wrap=False)
+    return ring.bytes_per_link(steps)[i, 0, 1]
+
+
+LINK_PARTS = [
+    ("N - 1 - i", "you count one chip's parts; i + 1 chips send across"),
+    ("i*(N - i)", "you number chips from 1; the link is after chip i"),
+    ("(i + 1)*(N - i)", "you let chip i + 1 receive twice"),
+    ("2*(i + 1)*(N - 1 - i)", "you count both directions"),
+    ("i + 1", "you count what one chip receives over it"),
+    ("N*(N - 1)/2", "you let one chip speak for all; on a line it cannot"),
+    ("(N - 1)", "you count one chip's parts"),
+]
+BUSIEST_PARTS = [
+    ("N**2/4", "you cut an odd line in two equal halves"),
+    ("N*(N - 1)/2", "you let one chip speak for all; on a line it cannot"),
+    ("N - 1", "you look at an end; in an AllToAll it is not the busiest"),
+    ("(N**2 - 1)/4", "you have odd N alone in mind"),
+    ("2*floor(N**2/4)", "you count both directions"),
+    ("N**2/2", "you count both directions"),
+    ("floor(N**2/8)", "you count a ring; on a line all goes one way"),
+]
+
+
+@question.visible("link_parts and busiest_parts", (range(2, 13),))
+def check_line(sizes):
+    """Question 9: on a line links differ; which is the busiest?"""
+    compare.formula(
+        "link_parts",
+        student.expression("link_parts"),
+        "i N",
+        _on_line,
+        [(i, n) for n in sizes for i in range(n - 1)],
+        likely=LINK_PARTS,
+    )
+    compare.formula(
+        "busiest_parts",
+        student.expression("busiest_parts"),
+        "N",
+        lambda n: max(_on_line(i, n) for i in range(n - 1)),
+        sizes,
+        likely=BUSIEST_PARTS,
+    )
+
+
+def grade_partner():
+    """Question 9 on other rings."""
+    for n in (3, 8, 9, 2 * int(question.draw("partner").integers(5, 8))):
+        check_partner(n)
+
+
+def grade_line():
+    """Question 9 on longer lines."""
+    drawn = question.draw("line").integers(15, 28, 2).tolist()
+    check_line(sorted({13, 14, *drawn}))
+
+
+# --- 10: the sum -------------------------------------------------------------
+
+
+@functools.cache
+def _parts(N, ties="split", directions=2):
+    """Parts on the busiest link, one way, of an AllToAll on a ring."""
+    if N < 2:
+        return Fraction(0)
+    # All chips, or one for all.
+    way = {"ties": ties, "directions": directions, "symmetry": N > 8}
+    run = ring.all_to_all(2 * N * N, N, link_bw=1, **way)
+    return Fraction(int(run.bytes_on_link.max()), 2)
+
+
+NOT_IN_A_SUM = {"Min", "Max", "Piecewise", "Abs"}
+MISTAKEN_SUMS = [
+    ("N*(N + 2)/8", "your opposite part goes one way whole; here it is split"),
+    ("N*(N - 2)/8", "you send nothing to the opposite chip"),
+    ("N**2/8", "you split the opposite part, or have even N in mind"),
+    ("(N**2 - 1)/8", "you have odd N in mind"),
+    ("N*(N - 1)/2", "you send all parts one way round"),
+    ("N**2/4", "you count both directions together"),
+    ("(N**2 - 1)/4", "you count both directions together"),
+    ("N*(N + 2)/4", "you count both directions together"),
+    ("(N + 1)*(N + 3)/8", "your farthest chip is (N + 1)/2 away; none is"),
+    ("(N - 1)*(N - 3)/8", "you leave the farthest chips out"),
+    ("N/2 - 1 + Rational(1, 2)", "you count parts, not the links they cross"),
+    ("N/2", "you count parts, not the links they cross"),
+    ("(N - 1)/2", "you count parts, not the links they cross"),
+]
+
+
+MISTAKEN_ONE_WAY = [
+    ("N*(N + 1)/2", "you send a part to the chip itself, all the way round"),
+    ("N**2/2", "you give a limit, for many chips"),
+    ("N - 1", "you count parts, not the links they cross"),
+    ("N*(N - 1)", "you count each part twice"),
+    ("floor(N**2/4)", "your parts go the shorter way; here all go one way"),
+    ("floor(N**2/4)/2", "your parts go the shorter way; here all go one way"),
+]
+
+
+def _sum_itself(name):
+    """The student's sum, written as one and without cases."""
+    got = student.expression(name)
+    used = expression.uses(compare.readable(name, got, "N"))
+    if "Sum" not in used:
+        compare.wrong(name, got, "write the sum itself, with Sum")
+    if used & NOT_IN_A_SUM:
+        word = min(used & NOT_IN_A_SUM)
+        reason = f"write it without {word}: which distances go this way?"
+        compare.wrong(name, got, reason)
+    return got
+
+
+@question.visible("the sums and closed forms", ([*range(2, 14), 38, 57, 80],))
+def check_sums(sizes):
+    """Question 10: parts on the busiest link, in four ways round.
+
+    sizes  rings that are counted
+    """
+    for name, parities, ties, directions in (
+        ("one_way", (0, 1), "split", 1),
+        ("odd", (1,), "split", 2),
+        ("even", (0,), "split", 2),
+        ("tied", (0,), "one_way", 2),
+    ):
+        likely = MISTAKEN_SUMS
+        if name == "tied":
+            whole = "your opposite part is split; here it goes one way"
+            likely = [("N**2/8", whole), *likely]
+        if name == "one_way":
+            likely = MISTAKEN_ONE_WAY
+        for form in ("sum", "closed"):
+            asked = f"{name}_{form}"
+            closed = form == "closed"
+            compare.formula(
+                asked,
+                student.expression(asked) if closed else _sum_itself(asked),
+                "N",
+                functools.partial(_parts, ties=ties, directions=directions),
+                [n for n in sizes if n % 2 in parities],
+                closed=closed,
+                likely=likely,
+            )
+
+
+def grade_sums():
+    """Question 10 on larger rings."""
+    halves = question.draw("sums").integers(17, 90, 3).tolist()
+    check_sums([14, 15, *(2 * half + odd for half in halves for odd in (0, 1))])
+
+
+# --- 11: one chip more -------------------------------------------------------
+
+
+@functools.cache
+def _shares(N, ties):
+    """By distance, what part of chip 0's parts starts to the right."""
+    found = Counter()
+    for step in ring.all_to_all_steps(2 * N * N, N, ties=ties):
+        for hop in step:
+            if hop.source == hop.chunk[0] == 0 and hop.way == 1:
+                found[hop.chunk[1]] += Fraction(hop.bytes, 2)
+    return found
+
+
+def _changed(N, ties):
+    """By distance, what more of the parts goes to the right on N + 1."""
+    before, after = _shares(N, ties), _shares(N + 1, ties)
+    every = sorted(before | after)
+    gained = {far: after[far] - before[far] for far in every}
+    return {far: share for far, share in gained.items() if share}
+
+
+def _changes(N, ties):
+    """The student's changes as a dict: distance -> share."""
+    asked = f"changes({N}, {ties!r})"
+    got, told = student.call("changes", N, ties), {}
+    for pair in compare.entries(asked, got, None):
+        share, far = compare.numbers(asked, pair, 2)
+        far = compare.whole_number(f"a distance of {asked}", far)
+        if far in told:
+            compare.wrong(asked, got, f"you name distance {far} twice")
+        told[far] = Fraction(share).limit_denominator(1000)
+    return {far: share for far, share in told.items() if share}
+
+
+@question.visible("changes", *product(range(1, 8), ("split", "one_way")))
+def check_changes(N, ties):
+    """Question 11: which parts are new, or go another way, on N + 1 chips."""
+    told, right = _changes(N, ties), _changed(N, ties)
+    if told == right:
+        return
+    asked = f"changes({N}, {ties!r})"
+    gives = [[float(share), far] for far, share in told.items()]
+    if told == _changed(N, "split" if ties == "one_way" else "one_way"):
+        others = "go one way" if ties == "split" else "are split"
+        compare.wrong(asked, gives, f"that is right if ties {others}")
+    for far in sorted(told | right):
+        before, after = _shares(N, ties)[far], _shares(N + 1, ties)[far]
+        if told.get(far, 0) != right.get(far, 0):
+            compare.wrong(
+                asked,
+                gives,
+                f"you say that {float(told.get(far, 0)):g} more of the part "
+                f"for distance {far} goes to the right; it was "
+                f"{float(before):g} of it, and becomes {float(after):g}",
+            )
+
+
+MISTAKEN_GROWTH = [
+    ("N/4", "you have even N in mind; what is new if N is odd?"),
+    ("(N + 1)/4", "you have odd N in mind; what is new if N is even?"),
+    ("floor((N + 1)/2)", "your part goes whole; which share of it is new?"),
+    ("(N + 1)/2", "your growth is that of two more chips"),
+    ("(2*N + 1)/8", "you leave out that even and odd rings differ"),
+    ("N", "your growth is that of a ring used one way"),
+    ("N/2", "your part goes whole, and you have even N in mind"),
+    ("floor(N/2)/2", "your growth leads to N, not from it"),
+    ("floor(N**2/4)/2", "you give the sum, not what is added to it"),
+    ("floor((N + 1)**2/4)/2", "you give the sum, not what is added to it"),
+]
+MISTAKEN_TOTALS = [
+    ("N**2/8", "you have even N in mind"),
+    ("(N**2 - 1)/8", "you have odd N in mind"),
+    ("floor(N/2)*floor(N/2 + 1)/2", "your ties go one way"),
+    ("floor((N - 1)/2)*floor((N + 1)/2)/2", "you leave the opposite part out"),
+    ("floor(N**2/4)", "you count both directions together"),
+    ("N*(N - 1)/2", "you send all parts one way round"),
+]
+
+
+def _after(formula, **new):
+    """A formula with N replaced, which half stands in."""
+    return expression.replaced(formula, "N half", **new)
+
+
+def _grows(asked, formula, growth, proved):
+    """Insist that a formula grows by `growth` from each N to N + 1."""
+    for certain in sorted({False, proved}):
+        for N in ("2*half", "2*half - 1"):
+            now = f"({_after(formula, N=N)}) + ({_after(growth, N=N)})"
+            compare.identical(
+                f"{asked} + growth at N = {N}",
+                now,
+                _after(formula, N=f"{N} + 1"),
+                "half",
+                range(1, 61 if proved else 21),
+                proved=certain,
+            )
+
+
+@question.visible("the growth", (range(1, 14),))
+def check_growth(sizes):
+    """Question 11: the student's own sum grows by the student's own parts.
+
+    Its base is the count for one chip, 0; its step is what `changes` names.
+
+    sizes  rings, that of one chip among them
+    """
+    total, closed = _sum_itself("total"), student.expression("closed")
+    growth = student.expression("growth")
+    for asked, formula in (("total", total), ("closed", closed)):
+        compare.formula(
+            asked,
+            formula,
+            "N",
+            _parts,
+            sizes,
+            closed=asked == "closed",
+            likely=MISTAKEN_TOTALS,
+        )
+    compare.formula(
+        "growth",
+        growth,
+        "N",
+        lambda N: sum(
+            (far * share for far, share in _changes(N, "split").items()),
+            Fraction(0),
+        ),
+        sizes,
+        closed=True,
+        likely=MISTAKEN_GROWTH,
+    )
+    _grows("total", total, growth, proved=False)
+    _grows("closed", closed, growth, proved=True)
+
+
+def grade_changes():
+    """Question 11 on larger rings."""
+    for n in (8, 11, *question.draw("changes").integers(12, 24, 2).tolist()):
+        check_changes(n, "split")
+        check_changes(n, "one_way")
+
+
+def grade_growth():
+    """Question 11 on larger rings."""
+    drawn = question.draw("growth").integers(8, 24, 3).tolist()
+    check_growth([14, 15, *(n + 8 for n in drawn)])
+
+
+# --- 12: the quarter ---------------------------------------------------------
+
+
+@functools.cache
+def _load(kind, N, **way):
+    """Bytes on the busiest link, of an array of 2 N N bytes."""
+    steps = getattr(ring, f"{kind}_steps")(2 * N * N, N, **way)
+    return Fraction(max(ring.bytes_per_link(steps).values()))
+
+
+def _times_as_long(N, **way):
+    """AllGather over AllToAll, by their busiest links."""
+    return _load("all_gather", N, **way) / _load("all_to_all", N, **way)
+
+
+def _gain(N):
+    """How many times less an AllToAll puts on a link both ways round."""
+    return _load("all_to_all", N, directions=1) / _load("all_to_all", N)
+
+
+MISTAKEN_RATIOS = [
+    ("4", "you give a limit, for many chips"),
+    ("2", "you give the ratio of a ring used one way"),
+    ("Rational(1, 2)", "you have it upside down: AllGather over AllToAll"),
+    ("2*(N - 1)/(N + 1)", "your sum has a part that goes back to its chip"),
+    ("1", "you let both take the same time"),
+    ("N/(4*(N - 1))", "you have it upside down: AllGather over AllToAll"),
+    ("(N + 1)/(4*N)", "you have it upside down: AllGather over AllToAll"),
+    ("(N + 2)/(4*N)", "you have it upside down: AllGather over AllToAll"),
+    ("4*(N - 1)/N", "you have even N in mind, with ties split"),
+    ("4*N/(N + 1)", "you have odd N in mind"),
+    ("4*N/(N + 2)", "you send ties one way"),
+    ("4*(N - 1)/(N + 2)", "you split the ties of the AllGather only"),
+    ("4*N/(N - 2)", "you leave the opposite part out"),
+    ("2*N*(N - 1)/floor(N**2/4)", "you take the AllGather of both directions"),
+    ("N*(N - 1)/(2*floor(N**2/4))", "your gather uses two links at the end"),
+    ("2*(N - 1)/N", "you have half of it: count one direction in both"),
+    ("2*N/(N + 1)", "you have half of it: count one direction in both"),
+]
+
+
+MISTAKEN_GAINS = [
+    ("4", "you give a limit, for many chips"),
+    ("2", "you give the gain of an AllGather"),
+    ("4*(N - 1)/(N + 2)", "you send ties one way"),
+    ("4*(N - 1)/(N - 2)", "you leave the opposite part out"),
+    ("N/(4*(N - 1))", "you have it upside down: how many times less"),
+    ("(N + 1)/(4*N)", "you have it upside down: how many times less"),
+    ("4*(N - 1)/N", "you have even N in mind"),
+    ("4*N/(N + 1)", "you have odd N in mind"),
+    ("2*(N - 1)/N", "you count both directions together"),
+    ("2*N/(N + 1)", "you count both directions together"),
+]
+
+
+@question.visible("the ratios and exact", (range(2, 12),))
+def check_quarter(sizes):
+    """Question 12: AllGather over AllToAll, its limit, and where 1/4 is exact.
+
+    sizes  rings and lines that are counted
+    """
+    ratios = {
+        "even_ratio": (0, {}),
+        "odd_ratio": (1, {}),
+        "tied_ratio": (0, {"ties": "one_way"}),
+        "line_ratio": (None, {"wrap": False}),
+    }
+    counts = {
+        "one_way_ratio": (None, {"directions": 1}),
+        "even_gain": (0, None),
+        "odd_gain": (1, None),
+        **ratios,
+    }
+    for name, (parity, way) in counts.items():
+        gains = way is None
+        count_of = _gain if gains else functools.partial(_times_as_long, **way)
+        compare.formula(
+            name,
+            student.expression(name),
+            "N",
+            count_of,
+            [n for n in sizes if parity in (None, n % 2)],
+            closed=True,
+            likely=MISTAKEN_GAINS if gains else MISTAKEN_RATIOS,
+        )
+    limit = student.expression("limit_ratio")
+    for name in ratios:
+        grows = student.expression(name)
+        likely = [("2", "you give the limit of a ring used one way")]
+        compare.limit("limit_ratio", limit, grows, "N", "N", likely)
+    for N in sizes:
+        _check_exact_quarter(N)
+
+
+def _check_exact_quarter(N):
+    """Whether an AllToAll on N chips takes exactly a quarter of V/W."""
+    asked, got = f"exact({N})", student.call("exact", N)
+    right = 8 * _load("all_to_all", N) == 2 * N * N
+    told = compare.whole_number(asked, got)
+    if told not in (0, 1):
+        compare.wrong(asked, got, "expected True or False")
+    if bool(told) != right:
+        part = Fraction(_load("all_to_all", N), 2 * N * N)
+        compare.wrong(
+            asked,
+            got,
+            f"your claim is about V/4 over W, so V/8 on each link; it is "
+            f"{part} V",
+        )
+
+
+def grade_quarter():
+    """Question 12 on larger rings and lines."""
+    halves = question.draw("quarter").integers(7, 12, 2).tolist()
+    check_quarter(
+        [12, 13, *(2 * half + odd for half in halves for odd in (0, 1))]
+    )

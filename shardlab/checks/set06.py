@@ -1,0 +1,862 @@
+"""Set 06, data parallelism: gradients, their traffic, and what it costs.
+
+Gradients are computed on one chip in float64, traffic is counted in the program
+that was handed in, times are played, and limits are found by search.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import P
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+
+from shardlab import cost, count, hw, memory, plan, ring, timeline
+from shardlab.checks import compare, program, question, student
+from shardlab.checks.question import WrongAnswer
+from shardlab.timeline import Task
+
+
+def _seed(draw):
+    """A seed for the arrays of one case."""
+    return int(draw.integers(2**31))
+
+
+# --- programs ----------------------------------------------------------------
+
+
+def _whole_gradients(In, Target, W_in, W_out):
+    """dIn, dW_in, dW_out and Out - Target on one chip, for a sum."""
+    In, Target, W_in, W_out = (
+        np.asarray(x, np.float64) for x in (In, Target, W_in, W_out)
+    )
+    dOut = In @ W_in @ W_out - Target
+    dTmp = dOut @ W_out.T
+    return dTmp @ W_in.T, In.T @ dTmp, (In @ W_in).T @ dOut, dOut
+
+
+def _inspect_gradients(answer, asked, N, B, D, F):
+    """What a program of question 1 sends and should not."""
+    kinds, enough = answer.kinds(), 2 * 2 * 4 * D * F
+    if not kinds:
+        raise WrongAnswer(
+            f"{asked}: your chips hear nothing of each other. Each has the "
+            "gradient of its own tokens, and the copies of the weights drift "
+            "apart"
+        )
+    for c in answer.collectives():
+        extra = answer.volume() > enough
+        if c.kind == "all_reduce" and extra and c.volume in (8, 8 * B // N):
+            raise WrongAnswer(
+                f"{asked}: you use an AllReduce of {c.volume // 2:g} bytes: no "
+                "chip needs the loss of others, nor has to ask them how many "
+                "tokens they have, before the gradients are taken"
+            )
+        if c.kind == "all_reduce" and c.volume == 8 * B // N * D:
+            raise WrongAnswer(
+                f"{asked}: you sum arrays of this chip's tokens over chips; "
+                "others have other tokens, and dIn stays where it is"
+            )
+    answer.allow("psum", "psum_scatter", "all_gather")
+    if "all_gather" in kinds and "reduce_scatter" not in kinds:
+        raise WrongAnswer(
+            f"{asked}: you gather tokens or gradients of all chips, where a "
+            "sum is wanted"
+        )
+    answer.at_most(volume=enough)
+
+
+@question.visible("dp_gradients", (4, 32, 6, 10, 1), (2, 24, 4, 6, 2))
+def check_gradients(N, B, D, F, seed=0):
+    """Question 1: the backward pass of B tokens on N chips.
+
+    N, B, D, F  chips, and sizes of In[B, D] and W_in[D, F]
+    seed        of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    arrays = [
+        draw.integers(-2, 3, shape).astype(np.float32)
+        for shape in ((B, D), (B, D), (D, F), (F, D))
+    ]
+    request = program.request(
+        *arrays,
+        mesh={"X": N},
+        in_specs=(P("X", None), P("X", None), P(), P()),
+        out_specs=(P("X"), P("X", None), P(), P()),
+        check_vma=False,
+    )
+    answer = student.program("dp_gradients", request)
+    asked = f"dp_gradients on {N} chips"
+    _inspect_gradients(answer, asked, N, B, D, F)
+    *sums, far = _whole_gradients(*arrays)
+    first = _whole_gradients(*(x[: B // N] for x in arrays[:2]), *arrays[2:])
+    part, *got = answer.run(*arrays)
+    _compare_loss(part, asked, N, B, D, (far**2).reshape(N, -1).sum(1) / 2)
+    for name, mine, wanted, alone in zip(
+        ("dIn", "dW_in", "dW_out"), got, sums, first[:3], strict=True
+    ):
+        likely = [
+            (wanted, "you took the sum over tokens and forgot the mean"),
+            (wanted * N / B, "your sum of means is N times too large"),
+            (wanted / B / D, "you took a mean over D as well as over tokens"),
+            (wanted / B / N, "you divided twice: yours is N times too small"),
+            (2 * wanted / B, "you forgot that the loss is half the square"),
+        ]
+        if name != "dIn":
+            likely += [
+                (alone * scale, "yours is chip 0's own gradient, without a sum")
+                for scale in (1 / B, N / B, 1)
+            ]
+        compare.close(
+            f"{asked}, {name}",
+            mine,
+            wanted / B,
+            terms=B + D + F,
+            likely=likely,
+            show=True,
+            place=compare.on_devices(B // N) if name == "dIn" else None,
+        )
+
+
+def _compare_loss(part, asked, N, B, D, parts):
+    """Each chip's part of the loss; `parts` are those of the sum."""
+    compare.close(
+        f"{asked}, parts of the loss",
+        part,
+        parts / B,
+        terms=B * D,
+        likely=[
+            (parts.sum() / B, "you give the whole loss on every chip"),
+            (2 * parts / B, "you forgot that the loss is half the square"),
+            (parts, "you took the sum over tokens, not the mean"),
+            (parts * N / B, "you divided by the tokens of one chip"),
+            *(
+                (parts * N / B / n, f"you took {n} chips; this mesh has {N}")
+                for n in (4, 8)
+            ),
+            (parts / B / D, "you took a mean over D as well as over tokens"),
+        ],
+        show=True,
+        place=compare.on_devices(1),
+    )
+
+
+def grade_gradients():
+    """Question 1 with other sizes."""
+    for sizes in ((8, 64, 4, 6), (2, 16, 8, 12)):
+        draw = question.draw(f"gradients of {sizes[0]}")
+        check_gradients(*sizes, _seed(draw))
+
+
+def _summed_gradients(In, Target, W_in, W_out):
+    """dW_in and dW_out of tokens on one chip, in float64."""
+    _, dW_in, dW_out, _ = _whole_gradients(In, Target, W_in, W_out)
+    return dW_in, dW_out
+
+
+def _inspect_sums(answer, asked, k, D, F):
+    """Sums of question 2 that are missing, and sums that come too often."""
+    kinds, once = answer.kinds(), 2 * 2 * 4 * D * F
+    if not kinds:
+        raise WrongAnswer(
+            f"{asked}: your chips hear nothing of each other; the copies drift "
+            "apart"
+        )
+    answer.allow("psum", "psum_scatter", "all_gather")
+    if answer.volume() >= k * once:
+        raise WrongAnswer(
+            f"{asked}: you sum every microbatch over X, {k} times the bytes of "
+            "a single sum: add up on the chip first"
+        )
+    if answer.volume() > once:
+        raise WrongAnswer(
+            f"{asked}: you move {answer.volume():,} bytes; one AllReduce of "
+            f"each gradient takes {once:,}"
+        )
+
+
+@question.visible("accumulated", (4, 8, 16, 4, 48, 1))
+def check_accumulated(N, k, m, D, F, seed=0):
+    """Question 2: gradients of k microbatches on N chips.
+
+    N, k, m, D, F  chips, microbatches, tokens of one on a chip, and sizes
+    seed           of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    arrays = [
+        draw.integers(-1, 2, shape).astype(np.float32)
+        for shape in ((k, m * N, D), (k, m * N, D), (D, F), (F, D))
+    ]
+    spec = P(None, "X", None)
+    request = program.request(
+        *arrays,
+        mesh={"X": N},
+        in_specs=(spec, spec, P(), P()),
+        out_specs=(P(), P()),
+        check_vma=False,
+    )
+    answer = student.program("accumulated", request)
+    asked = f"accumulated, {k} microbatches on {N} chips"
+    _inspect_sums(answer, asked, k, D, F)
+    In, Target, *W = arrays
+    flat = [x.reshape(-1, D) for x in (In, Target)]
+    wanted = _summed_gradients(*flat, *W)
+    last = _summed_gradients(In[-1], Target[-1], *W)
+    mine = _summed_gradients(*(x[:, :m].reshape(-1, D) for x in arrays[:2]), *W)
+    for name, got, whole, end, own in zip(
+        ("dW_in", "dW_out"),
+        answer.run(*arrays),
+        wanted,
+        last,
+        mine,
+        strict=True,
+    ):
+        compare.close(
+            f"{asked}, {name}",
+            got,
+            whole,
+            terms=k * m * N,
+            likely=[
+                (whole / k, "you took the mean over microbatches, not the sum"),
+                (whole / N, "you took the mean over chips, not the sum"),
+                (whole / (k * m * N), "you took the mean over tokens"),
+                (whole * N, "you summed twice: yours is N times too large"),
+                (end, "yours is the last microbatch alone"),
+                (own, "yours is chip 0's own gradient, without a sum"),
+            ],
+            show=True,
+        )
+    # Microbatches; weights, totals and a term; Tmp and dTmp; what is D wide.
+    room = 4 * (2 * k * m * D + 6 * D * F + 2 * m * F + 4 * m * D)
+    if answer.live() > room:
+        raise WrongAnswer(
+            f"{asked}: your program holds {answer.live():,} bytes on a chip at "
+            f"a time, and {room:,} are enough. Activations or gradients of "
+            "several microbatches are alive at once: within each step of the "
+            "loop take both passes, and add what comes out to the total"
+        )
+
+
+def grade_accumulated():
+    """Question 2 with other sizes."""
+    for sizes in ((8, 16, 12, 6, 64), (2, 12, 20, 6, 64)):
+        draw = question.draw(f"accumulated {sizes[0]}")
+        check_accumulated(*sizes, _seed(draw))
+
+
+# --- tokens, layers and batches ----------------------------------------------
+
+
+def _fewest_by_search(C, link_bw, X, itemsize):
+    """Halve an interval, with the time that hops on a ring take, exactly."""
+    n = 8 * X
+    steps = ring.all_reduce_steps(n * itemsize, X)
+    # A ring of 1 byte/s gives bytes that are whole: no float is compared.
+    sent = Fraction(ring.seconds(steps, 1))
+    low, high = 0, 10**7
+    while high - low > 1:
+        middle = (low + high) // 2
+        math = Fraction(4 * n * middle) / Fraction(C)
+        if math >= sent / Fraction(link_bw):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _ceiling(x):
+    """The smallest whole number that is not below x."""
+    return int(-(-x // 1))
+
+
+@question.visible(
+    "fewest_tokens",
+    (4.59e14, 9e10, 16, 2),
+    (1.97e14, 4.5e10, 4, 4),
+    (2.0**48, 2.0**36, 8, 4),  # a whole number to the last digit
+    (1.3002e14, 1e11, 64, 2),  # 650.1 in the limit
+)
+def check_fewest(C, link_bw, X, itemsize):
+    """Question 3: tokens with which arithmetic is as long as the sums."""
+    exact = C * itemsize / (4 * link_bw)
+    wanted = _fewest_by_search(C, link_bw, X, itemsize)
+    compare.equal(
+        f"fewest_tokens({C:g}, {link_bw:g}, {X}, {itemsize})",
+        student.call("fewest_tokens", C, link_bw, X, itemsize),
+        wanted,
+        likely=[
+            (wanted - 1, "yours is one too few: the sums still take longer"),
+            (wanted + 1, "yours is one too many: round up once, at the end"),
+            (_ceiling(exact), "yours is the limit of very many chips"),
+            (_ceiling(exact * (X - 1)), "yours are the tokens of all chips"),
+            (
+                _fewest_by_search(C, link_bw, X, 2),
+                "you took two bytes a gradient, whatever was given",
+            ),
+            (
+                _fewest_by_search(2 * C, link_bw, X, itemsize),
+                "yours are twice too many: both directions carry data",
+            ),
+            (
+                _fewest_by_search(C, 2 * link_bw, X, itemsize),
+                "yours are half of what is needed: an AllReduce has two halves",
+            ),
+            (
+                _fewest_by_search(C, 1.5 * link_bw, X, itemsize),
+                "you count six FLOPs a parameter; the backward pass has four",
+            ),
+            (
+                _ceiling(exact * (X - 1) / X**2),
+                "you divide by the chips once more; the tokens are one chip's",
+            ),
+        ],
+    )
+
+
+def grade_fewest():
+    """Question 3 with other chips."""
+    draw = question.draw("fewest")
+    for chips in (2, 3, 5, 8, 64):
+        # Never a whole number, which rounding could miss: 5 does not divide it.
+        flops = 1e12 * (draw.integers(90, 999) + 0.0371)
+        bandwidth = 1e9 * draw.integers(20, 99)
+        itemsize = int(draw.choice([1, 2, 4]))
+        check_fewest(float(flops), float(bandwidth), chips, itemsize)
+    for chips in (2, 8):
+        check_fewest(2.0**48, 2.0**36, chips, 4)  # whole to the last digit
+
+
+FORMATS = {1: np.int8, 2: np.float16, 4: np.float32}
+
+
+def _layers_that_fit(hbm, D, F, tokens, recipe):
+    """Add layer after layer, made of arrays, until the next is too much."""
+    everywhere = NamedSharding(AbstractMesh((8,), ("X",)), P(None, None))
+
+    def array(shape, itemsize):
+        return jax.ShapeDtypeStruct(
+            shape, FORMATS[itemsize], sharding=everywhere
+        )
+
+    layer = [array((tokens, width), 2) for width in (D, F)]
+    layer += [
+        array(shape, size)
+        for shape in ((D, F), (F, D))
+        for size in recipe
+        if size
+    ]
+    fitted, each = 0, count.held(layer)
+    while (fitted + 1) * each <= hbm:
+        fitted += 1
+    return fitted
+
+
+@question.visible(
+    "most_layers",
+    (96 * 10**9, 1024, 2048, 65536, [2, 2, 4, 2, 2]),
+    (96 * 10**9, 8192, 32768, 20480, [2, 2, 4, 4, 4]),
+    (96 * 10**9, 8192, 32768, 32768, [2, 0, 0, 4, 4]),
+    (7 * 5504, 8, 16, 60, [2, 2, 4, 1, 1]),  # to the last byte
+    (7 * 5440, 8, 16, 60, [2, 2, 4, 1, 1]),
+    (100, 8, 8, 1, [2, 2, 4, 4, 4]),
+)
+def check_depth(hbm, D, F, tokens, recipe):
+    """Question 4: the most layers that fit on one chip."""
+    bare = _layers_that_fit(hbm, D, F, 0, recipe)
+    wanted = _layers_that_fit(hbm, D, F, tokens, recipe)
+    states, kept = 2 * D * F * sum(recipe), 2 * tokens * (D + F)
+    compare.equal(
+        f"most_layers({hbm}, {D}, {F}, {tokens}, {recipe})",
+        student.call("most_layers", hbm, D, F, tokens, recipe),
+        wanted,
+        likely=[
+            (
+                _layers_that_fit(hbm, D, F, 2 * tokens, recipe),
+                "you keep In and Tmp in four bytes; they are in bf16",
+            ),
+            (
+                hbm // (states + 2 * tokens * F),
+                "you keep Tmp alone; In is kept as well",
+            ),
+            (
+                hbm // (states + kept + 2 * tokens * D),
+                "you keep Out; only In and Tmp are kept",
+            ),
+            (
+                hbm // (states // 2 + kept),
+                "you count one matrix; there are two",
+            ),
+            (bare, "you leave no room for activations"),
+            (
+                (hbm - kept) // states,
+                "you keep the activations of one layer; each has its own",
+            ),
+            (
+                hbm // (states + 2 * tokens * D),
+                "you keep In alone; Tmp is kept as well",
+            ),
+            (
+                _layers_that_fit(hbm, D, F, tokens, [2, 0, 0, 4, 4]),
+                "you took 10 bytes a parameter; the recipe has others",
+            ),
+            (
+                _layers_that_fit(hbm, D, F, 8 * tokens, recipe),
+                "you took the tokens of all chips; those given are one chip's",
+            ),
+            (wanted + 1, "your last layer does not fit any more"),
+            (
+                wanted - 1,
+                "yours is one too few; one more fits to the last byte",
+            ),
+        ],
+    )
+
+
+def grade_depth():
+    """Question 4 with other layers and recipes."""
+    draw = question.draw("depth")
+    for recipe in ([2, 2, 4, 2, 2], [4, 4, 0, 4, 4], [2, 2, 4, 1, 1]):
+        sizes = (64 * draw.integers(2, 40, 3)).tolist()
+        fitted = _layers_that_fit(10**11, *sizes, recipe)
+        check_depth(
+            10**11 // fitted * int(draw.integers(2, 90)), *sizes, recipe
+        )
+        wide, hidden, tokens = sizes
+        each = 2 * wide * hidden * sum(recipe) + 2 * tokens * (wide + hidden)
+        check_depth(7 * each, *sizes, recipe)  # to the last byte
+        check_depth(7 * each - 1, *sizes, recipe)
+
+
+def _batch_by_search(pod, C, link_bw, length, axes=None):
+    """The first batch whose backward arithmetic is as long as its sums."""
+    chip = replace(
+        hw.V5P,
+        flops=C,
+        link_bw=link_bw,
+        axes=len(pod),
+        pod=tuple(pod),
+        slice_max=(),
+    )
+    X, low, high = prod(pod), 0, 10**9
+    while high - low > 1:
+        middle = (low + high) // 2
+        step = cost.t_layer(
+            *("dp", middle * length, 64, 256, chip),
+            X=X,
+            M_X=axes or len(pod),
+        )
+        if step.backward.math >= step.backward.comm:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@question.visible(
+    "pod_sequences",
+    ([16, 20, 28], 4.59e14, 9e10, 4096),
+    ([16, 16], 1.97e14, 4.5e10, 2048),
+    ([20, 20, 20], 6.0006e14, 1e11, 100),  # 1000.1 tokens on each chip
+    ([4, 8], 2.0**50, 2.0**36, 1024),  # whole to the last digit
+)
+def check_pod(pod, C, link_bw, length):
+    """Question 5: the fewest sequences that keep a pod compute-bound."""
+    wanted = _batch_by_search(pod, C, link_bw, length)
+    one_chip = C / (len(pod) * 2 * link_bw)
+    of_three = prod(pod) * C / (3 * 2 * link_bw)
+    compare.equal(
+        f"pod_sequences({pod}, {C:g}, {link_bw:g}, {length})",
+        student.call("pod_sequences", pod, C, link_bw, length),
+        wanted,
+        likely=[
+            (
+                _batch_by_search(pod, C, link_bw, length, 1),
+                "you use the links of one axis only",
+            ),
+            (
+                _batch_by_search(pod, 2 * C, link_bw, length),
+                "yours are twice too many: a ring has two directions",
+            ),
+            (
+                _batch_by_search(pod, C, link_bw, 1),
+                "yours are tokens, not sequences",
+            ),
+            (
+                _ceiling(one_chip / length),
+                "yours are enough for one chip; the pod has more",
+            ),
+            (_ceiling(of_three / length), "you took three axes for every pod"),
+            (
+                _ceiling(prod(pod) * _ceiling(one_chip) / length),
+                "you rounded the tokens of one chip; round at the end only",
+            ),
+            (
+                prod(pod) * _ceiling(one_chip / length),
+                "you give each chip whole sequences; here they may be cut",
+            ),
+            (wanted - 1, "yours is one too few: still communication-bound"),
+            (wanted + 1, "yours is one too many"),
+        ],
+    )
+
+
+def grade_pod():
+    """Question 5 with other pods."""
+    draw = question.draw("pod")
+    for axes in (1, 2, 3):
+        sizes = (4 * draw.integers(1, 6, axes)).tolist()
+        # Never a whole number, which rounding could miss: 7 does not divide it.
+        flops = 7e12 * draw.integers(13, 140) + 1e12
+        bandwidth = 1e9 * draw.integers(20, 99)
+        length = 7 * int(draw.integers(15, 430))
+        check_pod(sizes, float(flops), float(bandwidth), length)
+
+
+# --- time --------------------------------------------------------------------
+
+
+def _played(layers, product, reduce):
+    """The tasks of the backward pass, played."""
+    tasks, last = [], ()
+    for n in range(2 * layers):
+        tasks.append(Task(f"dW {n}", "chip", product, last))
+        tasks.append(Task(f"sum {n}", "network", reduce, (f"dW {n}",)))
+        tasks.append(Task(f"next {n}", "chip", product, (f"dW {n}",)))
+        last = (f"next {n}",)
+    return timeline.play(tasks)
+
+
+@question.visible(
+    "uncovered", (2, 1.0, 4.5), (3, 2.0, 1.5), (1, 0.25, 0.375), (3, 4.0, 5.0)
+)
+def check_uncovered(layers, product, reduce):
+    """Question 6: when the backward pass ends, and what is not hidden."""
+    run = _played(layers, product, reduce)
+    end, bare = timeline.makespan(run), timeline.exposed(run)
+    math, comm = 4 * layers * product, 2 * layers * reduce
+    asked = f"uncovered({layers}, {product}, {reduce})"
+    got = student.call("uncovered", layers, product, reduce)
+    first, second = compare.numbers(asked, got, 2)
+    merged = 0
+    for n in range(layers):
+        merged = max(merged, (4 * n + 3) * product) + reduce
+    # A few sums of floats; where nothing is bare, the second is rounded to 0.
+    compare.close(
+        f"{asked}, the first",
+        first,
+        end,
+        rel=1e-9,
+        likely=[
+            (math, "you forget that the last sum outlasts the chip"),
+            (max(math, comm), "you take the maximum; a sum waits for its dW"),
+            (math + comm, "you add them up, as if the chip stopped for sums"),
+            (
+                max(merged, math),
+                "you have one sum a layer; a layer has two",
+            ),
+            (
+                math + reduce,
+                "your last sum waits for the last product; it may start when "
+                "its dW is there",
+            ),
+            (
+                math - product + reduce,
+                "your last sum never waits for the network, or your chip is "
+                "never the last",
+            ),
+            (product + comm, "your network never pauses after the first dW"),
+        ],
+    )
+    compare.close(
+        f"{asked}, the second",
+        [end + second],
+        [end + bare],
+        rel=1e-9,
+        likely=[
+            ([end + comm], "you count all sums; some hide behind products"),
+            (
+                [end + max(comm - math, 0)],
+                "you hide sums behind products that come before them",
+            ),
+            ([end + reduce], "you leave all of the last AllReduce bare"),
+            ([end + (end - math) / 2], "you give half of it"),
+        ],
+    )
+
+
+def grade_uncovered():
+    """Question 6 with other times."""
+    draw = question.draw("uncovered")
+    for product_, reduce in ((1, 9), (4, 5), (4, 7), (5, 1), (3, 3)):
+        scale = float(draw.uniform(0.5, 2))
+        layers = int(draw.integers(2, 9))
+        check_uncovered(layers, scale * product_, scale * reduce)
+
+
+def _average_length(examples, B):
+    """Mean squared length over every batch of B that can be drawn."""
+    batches = product(range(len(examples)), repeat=B)
+    means = [examples[list(batch)].mean(0) for batch in batches]
+    return float(np.mean([(mean**2).sum() for mean in means]))
+
+
+@question.visible(
+    "noise_scale",
+    (1, 4, [[1.0, 2], [3, -1], [2, 3]]),
+    (2, 6, [[4.0, 1], [3, -1], [-2, 5]]),
+)
+def check_noise(few, many, examples):
+    """Question 7: the noise scale, from lengths averaged over all batches."""
+    examples = np.array(examples)
+    chip, mean = (_average_length(examples, B) for B in (few, many))
+    spread = ((examples - examples.mean(0)) ** 2).sum(1).mean()
+    signal = (examples.mean(0) ** 2).sum()
+    # Noise that falls with the root of the batch, and sizes exchanged.
+    root = (chip - mean) / (few**-0.5 - many**-0.5)
+    turned = (few * mean - many * chip) / (few - many)
+    compare.close(
+        f"noise_scale({few}, {chip:.6g}, {many}, {mean:.6g})",
+        student.call("noise_scale", few, chip, many, mean),
+        spread / signal,
+        likely=[
+            (spread, "yours is the noise alone; divide by the signal"),
+            (spread / mean, "you take the length for many as the signal"),
+            (spread / chip, "you take the length for few as the signal"),
+            (signal / spread, "yours is upside down"),
+            (few * (chip - mean) / mean, "you take the mean as the signal"),
+            (many * (chip - mean) / mean, "you take the mean as the signal"),
+            (spread / few / signal, "yours is the noise of few, not of one"),
+            (root / (chip - root / few**0.5), "your noise falls with a root"),
+            (few * (chip - turned) / turned, "you exchanged the two batches"),
+            (
+                -spread / (chip + spread / few),
+                "yours is negative: the larger batch has the smaller noise",
+            ),
+        ],
+    )
+
+
+def grade_noise():
+    """Question 7 with other examples."""
+    draw = question.draw("noise")
+    for few, many in ((1, 6), (2, 5), (3, 6)):
+        check_noise(few, many, draw.normal(1, 2, (3, 4)).tolist())
+
+
+LLAMA = plan.params(plan.model("llama-2-13b"))
+
+
+def _obstacles(params, B, X, axes):
+    """Bytes of a state, and the times of a layer's backward pass."""
+    found = []
+    state = memory.state_terms(params, recipe="weights-and-moments")
+    if sum(state.values()) > hw.V5P.hbm_bytes:
+        found.append("memory")
+    step = cost.t_layer("dp", B, 5120, 13824, hw.V5P, X=X, M_X=axes)
+    if step.backward.math < step.backward.comm:
+        found.append("network")
+    return found
+
+
+@question.visible(
+    "obstacles",
+    (LLAMA, 3_000_000, 4096, 1),
+    (LLAMA, 3_000_000, 4096, 3),
+    (LLAMA, 16_000_000, 4096, 3),
+    (LLAMA, 6_000_000, 4096, 1),
+    (LLAMA, 6_000_000, 4096, 3),
+    (LLAMA, 6_000_000, 4096, 2),
+    (7_000_000_000, 3_000_000, 4096, 3),
+    (9_600_000_000, 16_000_000, 4096, 3),  # fits to the byte
+)
+def check_llama(params, B, X, axes):
+    """Question 8: what forbids plain data parallelism on X v5p."""
+    asked = f"obstacles({params}, {B}, {X}, {axes})"
+    given = student.call("obstacles", params, B, X, axes)
+    got = compare.entries(asked, given, None)
+    wanted = _obstacles(params, B, X, axes)
+    both = ["memory", "network"]
+    if not all(name in both for name in got):
+        compare.wrong(asked, got, 'expected only "memory" and "network"')
+    for name, sentence in (
+        (
+            "memory",
+            f"the states take {params / 1e8:.3g} GB of the 96 on each chip, "
+            "however many chips there are",
+        ),
+        (
+            "network",
+            f"each chip has {B / X:.0f} tokens; compare with C / W, where W "
+            f"is that of {axes} of 3 axes, two directions each",
+        ),
+    ):
+        if (name in got) != (name in wanted):
+            verb = "name" if name in got else "do not name"
+            compare.wrong(asked, got, f'you {verb} "{name}": {sentence}')
+    compare.equal(asked, got, wanted, [(both[::-1], "memory comes first")])
+
+
+def grade_llama():
+    """Question 8 with other models and batches."""
+    draw = question.draw("llama")
+    for params in (9_500_000_000, 9_700_000_000, 6_500_000_000, 5_900_000_000):
+        for axes in (1, 2, 3):
+            chips = 64 * int(draw.integers(1, 100))
+            for factor in (0.52, 0.97, 1.03, 1.9):
+                tokens = int(factor * 2550 / axes * chips)
+                check_llama(params, tokens, chips, axes)
+
+
+V5P = (4.59e14, 9e10)
+
+
+@question.visible(
+    "dp_seconds",
+    (40, 3_000_000, 5120, 13824, 4096, *V5P, True),
+    (40, 3_000_000, 5120, 13824, 4096, *V5P, False),
+    (40, 16_000_000, 5120, 13824, 4096, *V5P, True),
+    (40, 16_000_000, 5120, 13824, 4096, *V5P, False),
+)
+def check_seconds(layers, B, D, F, X, C, link_bw, overlap):
+    """Question 9: seconds of a step, layer by layer from volumes.
+
+    layers, B, D, F  sizes of the stack
+    X, C, link_bw    chips, and what one and its links can do
+    overlap          whether the sums run beside the backward pass
+    """
+    params, W = 2 * D * F * layers, 2 * link_bw
+    chip = replace(hw.V5P, flops=C, link_bw=link_bw)
+    each = cost.t_layer("dp", B, D, F, chip, X=X)
+    compare.close(
+        f"dp_seconds({params}, {B}, {X}, {C:g}, {W:g}, {overlap})",
+        student.call("dp_seconds", params, B, X, C, W, overlap),
+        layers * cost.step_seconds(each, overlap),
+        likely=_slips_of_seconds(
+            6 * params * B / (X * C), 4 * params / W, X, overlap
+        ),
+    )
+
+
+def _slips_of_seconds(math, comms, X, overlap):
+    """Seconds that a mistake gives, with the mistake.
+
+    math, comms  seconds of all arithmetic, and of the AllReduces
+    """
+
+    def step(forward, backward, comms, overlap=overlap):
+        if overlap:
+            return forward + max(backward, comms)
+        return forward + backward + comms
+
+    first, second = math / 3, 2 * math / 3
+    return [
+        (
+            max(math, comms),
+            "you hide sums behind the forward pass; they come later",
+        ),
+        (
+            step(first, second, comms, not overlap),
+            "you overlap the sums, though `overlap` is False"
+            if not overlap
+            else "you overlap nothing, though `overlap` is True",
+        ),
+        (
+            step(first, second, comms / 2),
+            "you pass over the array once; an AllReduce does so twice",
+        ),
+        (
+            step(first, second, 2 * comms),
+            "you send eight bytes a parameter; 8DF is for 2DF of them",
+        ),
+        (
+            step(first, first, comms),
+            "your backward pass is as long as the forward pass; it has twice "
+            "the FLOPs",
+        ),
+        (
+            step(first, second, comms / X),
+            "your chips share the traffic; each sends for all gradients",
+        ),
+        (
+            step(first, second, comms * (X - 1) / X),
+            "yours is exact for a ring; the limit of many chips is asked for",
+        ),
+        (
+            step(X * first, X * second, comms),
+            "you let each chip take all tokens; X chips share them",
+        ),
+    ]
+
+
+def grade_seconds():
+    """Question 9 with other stacks."""
+    draw = question.draw("seconds")
+    for tokens in (300, 1500, 1900, 9000):
+        sizes = (128 * draw.integers(4, 60, 2)).tolist()
+        chips, layers = (
+            16 * int(draw.integers(1, 60)),
+            int(draw.integers(2, 90)),
+        )
+        on = (chips, 3.1e14, 8e10)
+        for overlap in (True, False):
+            check_seconds(layers, tokens * chips, *sizes, *on, overlap)
+
+
+def _gated_step(In, *W):
+    """Gradients of a gated layer on each chip, summed."""
+    mine = [jax.lax.pcast(w, "X", to="varying") for w in W]
+
+    def loss(W):
+        return ((In @ W[0] * (In @ W[1]) @ W[2]) ** 2).sum()
+
+    return jax.lax.psum(jax.grad(loss)(mine), "X")
+
+
+def _gated_count(D, F, X):
+    """Bytes that leave a chip, counted in its program."""
+    mesh = AbstractMesh((X,), ("X",), axis_types=(AxisType.Auto,))
+    shapes = [(2 * X, D), (D, F), (D, F), (F, D)]
+    arrays = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes]
+    step = jax.shard_map(
+        _gated_step,
+        mesh=mesh,
+        in_specs=(P("X"), P(), P(), P()),
+        out_specs=P(),
+    )
+    moved = count.collectives(step, *arrays)
+    return sum(Fraction(c.sent) * c.times for c in moved)
+
+
+@question.visible("gated_bytes", ([(4, 8, 2), (8, 6, 4), (3, 5, 8)],))
+def check_gate(points):
+    """Question 10: the formula at points (D, F, X)."""
+    compare.formula(
+        "gated_bytes",
+        student.expression("gated_bytes"),
+        "D F X",
+        _gated_count,
+        [tuple(point) for point in points],
+        closed=True,
+        likely=[
+            ("8*D*F*(X - 1)/X", "you have two matrices; there are three now"),
+            ("12*D*F", "yours is the limit of many chips"),
+            (
+                "6*D*F*(X - 1)/X",
+                "you pass over the array once; an AllReduce does so twice",
+            ),
+            ("24*D*F*(X - 1)/X", "you took four bytes; bf16 takes two"),
+            ("12*D*F/X", "you count one hop"),
+        ],
+    )
+
+
+def grade_gate():
+    """Question 10 at other points."""
+    draw = question.draw("gate")
+    for chips in (2, 4, 8, 16):
+        width, hidden = draw.integers(1, 9, 2).tolist()
+        check_gate([(chips * width, 2 * hidden, chips)])

@@ -1,0 +1,1068 @@
+"""Set 07, FSDP: what devices hold, what they send, and when.
+
+Memory is counted on arrays without numbers, gradients on one device in NumPy,
+bytes and what is alive in the program that was handed in, and times by a clock
+that goes second by second.
+"""
+
+from fractions import Fraction
+
+import jax
+import numpy as np
+from jax import P
+from jax.sharding import AbstractMesh, NamedSharding
+
+from shardlab import cost, count, hw
+from shardlab import room as rooms
+from shardlab.checks import compare, program, question, student
+from shardlab.checks.question import WrongAnswer
+from shardlab.strategies import block, dp, fsdp, zero1
+from shardlab.timeline import Done, Task
+
+DTYPES = {1: "int8", 2: "bfloat16", 4: "float32", 8: "complex64"}
+CUT_FROM = (3, 2, 1, 1, 1)  # the stage from which weights, gradients, ... are
+ROWS, COLUMNS = P("X", None), P(None, "X")
+USUAL = [2, 2, 4, 4, 4]
+
+
+def _bytes_held(params, N, stage, recipe):
+    """Bytes of a state without numbers, counted on one device of N."""
+    on = AbstractMesh((N,), ("X",))
+    return count.held(
+        [
+            jax.ShapeDtypeStruct(
+                (params,),
+                DTYPES[size],
+                sharding=NamedSharding(on, P("X") if stage >= first else P()),
+            )
+            for size, first in zip(recipe, CUT_FROM, strict=True)
+            if size
+        ]
+    )
+
+
+@question.visible(
+    "bytes_held",
+    *((64_000, 64, stage, USUAL) for stage in range(4)),
+    *((21_000, 3, stage, [2, 4, 0, 1, 8]) for stage in range(4)),
+)
+def check_bytes_held(params, N, stage, recipe):
+    """Question 1: bytes on each of N devices under a stage of ZeRO."""
+    counted = _bytes_held(params, N, stage, recipe)
+
+    def other(stage, recipe=recipe):
+        return _bytes_held(params, N, stage, recipe)
+
+    swapped = [recipe[1], recipe[0], *recipe[2:]]
+    piece, whole = params // N, (params if stage < 3 else params // N)
+    late_master = counted + (whole - piece) * recipe[2] * (0 < stage < 3)
+    swapped_stages = counted + (whole - piece) * (
+        sum(recipe[2:]) - recipe[1]
+    ) * (stage == 1)
+    likely = [
+        (N * counted, "that is what all your devices hold together"),
+        (other(0), "you cut nothing: that is plain data parallelism"),
+        (other(3), "you cut everything: that is stage 3"),
+        (other(stage, USUAL), "you took another recipe than the one given"),
+        (other(stage, swapped), "you cut weights where gradients come first"),
+        (late_master, "you cut the master copy with the weights"),
+        (swapped_stages, "you cut gradients before the optimiser's state"),
+    ]
+    if stage > 0:
+        likely.append((other(stage - 1), "that is the stage before"))
+    if stage < 3:
+        likely.append((other(stage + 1), "that is the next stage"))
+    compare.equal(
+        f"bytes_held({params}, {N}, {stage}, {recipe})",
+        student.call("bytes_held", params, N, stage, recipe),
+        counted,
+        likely,
+    )
+
+
+def grade_bytes_held():
+    """Question 1 with other recipes and sizes."""
+    draw = question.draw("held")
+    for stage in (0, 1, 2, 3, 1, 2):
+        N = int(draw.choice([2, 3, 8, 96, 512]))
+        recipe = draw.choice([1, 2, 4, 8], 5).tolist()
+        if stage == 2:
+            recipe[2] = 0  # no master copy
+        check_bytes_held(N * int(draw.integers(99, 10**9)), N, stage, recipe)
+
+
+def _most_that_fits(hbm, N, stage, recipe):
+    """By bisection: the largest multiple of N whose state fits."""
+    low, high = 0, hbm + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = _bytes_held(N * middle, N, stage, recipe) <= hbm
+        low, high = (middle, high) if fits else (low, middle)
+    return N * low
+
+
+def _check_largest(hbm, N, stage, recipe):
+    """Question 2: the most parameters that fit on N devices."""
+    counted = _most_that_fits(hbm, N, stage, recipe)
+    each = _bytes_held(N, N, stage, recipe)
+    shrunk = [2, 2, 4, 2, 2]
+    compare.equal(
+        f"largest({hbm}, {N}, {stage}, {recipe})",
+        student.call("largest", hbm, N, stage, recipe),
+        counted,
+        likely=[
+            (_most_that_fits(hbm, N, 0, recipe), "you cut nothing"),
+            (
+                _most_that_fits(hbm, N, 3, recipe),
+                "you cut all: that is stage 3",
+            ),
+            (
+                _most_that_fits(N * hbm, N, stage, recipe),
+                "you filled the memory of all devices with what each holds",
+            ),
+            (counted // N, "that is what a device has of each array"),
+            (counted + N, "that is one block of N parameters too many"),
+            (N * hbm // each, "yours is no multiple of N"),
+            (
+                _most_that_fits(hbm, N, stage, shrunk),
+                "you took twelve bytes a parameter, not the recipe given",
+            ),
+        ],
+    )
+
+
+def _check_fewest(params, hbm, stage, recipe, most):
+    """Question 2: the fewest devices on which a state fits."""
+    dividing = [N for N in range(1, most + 1) if params % N == 0]
+    fitting = [
+        N for N in dividing if _bytes_held(params, N, stage, recipe) <= hbm
+    ]
+    likely = [(N, "it fits on fewer devices than yours") for N in fitting[1:]]
+    likely += [
+        (N, "it does not fit on as many devices as yours")
+        for N in dividing
+        if N not in fitting
+    ]
+    likely += [
+        (N, "your number of devices does not divide the parameters")
+        for N in range(1, most + 1)
+        if N not in dividing
+    ]
+    likely.append((0, "you find none; there is a number that fits"))
+    asked = f"fewest({params}, {hbm}, {stage}, {recipe}, {most})"
+    got = student.call("fewest", params, hbm, stage, recipe, most)
+    compare.equal(asked, got, fitting[0] if fitting else 0, likely)
+
+
+@question.visible(
+    "largest and fewest",
+    *((80 * 10**9, 8, stage, USUAL) for stage in (2, 1, 3, 0)),
+    (10**9 + 7, 7, 2, [2, 4, 1, 1, 1]),
+    (10**6, 7, 1, USUAL, 5040, 64),
+    (80 * 10**9, 8, 1, USUAL, 7_500_000_000, 64),
+    (10 * 10**9, 8, 2, USUAL, 7_500_000_000, 64),
+    (4300, 8, 3, USUAL, 2100, 64),
+    (100, 8, 3, USUAL, 2100, 9),
+)
+def check_largest(hbm, N, stage, recipe, params=0, most=1):
+    """Question 2: the largest model on N devices, the fewest for a model.
+
+    hbm, N, stage, recipe  arguments of `largest`
+    params, most           the other arguments of `fewest`; it is not asked
+                           about a model of 0 parameters
+    """
+    _check_largest(hbm, N, stage, recipe)
+    if params:
+        _check_fewest(params, hbm, stage, recipe, most)
+
+
+def grade_largest():
+    """Question 2 with other memories, models and recipes."""
+    draw = question.draw("largest")
+    for stage in range(4):
+        drawn = draw.choice([1, 2, 4], 5).tolist()
+        N = int(draw.integers(2, 99))
+        check_largest(int(draw.integers(10**6, 10**9)), N, stage, drawn)
+        total = 5040 * int(draw.integers(10, 99))
+        for few in (2, 20, 60):
+            room = _bytes_held(total, few, stage, drawn)
+            for most in (few - 1, few, few + 1, 90):
+                _check_fewest(total, room, stage, drawn, most)
+            _check_fewest(total, room - 1, stage, drawn, 70)
+
+
+# --- programs ----------------------------------------------------------------
+
+
+def _summed(answer):
+    """Whether a program adds up what lies on different chips."""
+    return bool({"reduce_scatter", "all_to_all"} & set(answer.kinds()))
+
+
+def _gathered_volume(answer):
+    """Bytes of a program's AllGathers, in the convention of the formulas."""
+    kind = "all_gather"
+    return count.volume([c for c in answer.collectives() if c.kind == kind])
+
+
+def _check_start(N, W):
+    """Question 3: each chip's piece of the optimiser's state."""
+    request = program.request(
+        W, mesh={"X": N}, in_specs=(P(),), out_specs=(ROWS,) * 3
+    )
+    answer, asked = student.program("start", request), f"start on {N} devices"
+    answer.allow()
+    for name, got, expected in zip(
+        ("master copy", "m", "v"), answer.run(W), (W, 0 * W, 0 * W), strict=True
+    ):
+        if len(got) == N * len(W):
+            raise WrongAnswer(
+                f"{asked}: your chips all keep the {name} of all rows: that is "
+                "a replicated optimiser, which ZeRO-1 is there to avoid"
+            )
+        compare.close(
+            f"{asked}, {name}",
+            got,
+            expected,
+            likely=[
+                (
+                    np.tile(W[: len(W) // N], (N, 1)),
+                    "all chips start with the first chip's rows",
+                )
+            ],
+            show=True,
+            place=compare.on_devices(len(W) // N),
+        )
+
+
+def _adam(dW, master, m, v):
+    """Adam on one device, in float64."""
+    m, v = 0.9 * m + 0.1 * dW, 0.999 * v + 0.001 * dW**2
+    return master - 1e-3 * m / (np.sqrt(v) + 1e-8), m, v
+
+
+def _inspect_update(answer, asked, V):
+    """What a program of question 3 moves, for a matrix of V bytes."""
+    kinds = answer.kinds()
+    if _gathered_volume(answer) > V:
+        raise WrongAnswer(
+            f"{asked}: you gather the optimiser's state or all gradients. An "
+            "update of all rows by every chip is a replicated optimiser"
+        )
+    sums = [c for c in answer.collectives() if c.kind == "all_reduce"]
+    if count.volume(sums) > 2 * V:
+        raise WrongAnswer(
+            f"{asked}: you use AllReduces of more than the gradient. A state "
+            "put together again on every chip is a replicated optimiser"
+        )
+    if "all_reduce" in kinds:
+        raise WrongAnswer(
+            f"{asked}: you use an AllReduce (psum) where a ReduceScatter and "
+            "an AllGather with the update between them are asked for"
+        )
+    if not _summed(answer):
+        raise WrongAnswer(
+            f"{asked}: you never sum gradients: each chip has one of its own "
+            "tokens"
+        )
+    answer.allow("psum_scatter", "all_gather")
+    answer.exactly(volume=2 * V)
+
+
+def _check_update(N, terms, state):
+    """Question 3: the update of each chip's rows."""
+    D, F = state[0].shape
+    asked = f"update on {N} devices"
+    request = program.request(
+        terms,
+        tuple(state),
+        mesh={"X": N},
+        in_specs=(ROWS, (ROWS,) * 3),
+        out_specs=(P(), (ROWS,) * 3),
+    )
+    answer = student.program("update", request)
+    _inspect_update(answer, asked, 4 * D * F)
+    total = terms.reshape(N, D, F).sum(0, dtype=np.float64)
+    W, new = answer.run(terms, tuple(state))
+    expected = _adam(total, *state)
+    mean = _adam(total / N, *state)
+    names = ("W", "master copy", "m", "v")
+    for name, got, right, averaged in zip(
+        names,
+        (W, *new),
+        (expected[0], *expected),
+        (mean[0], *mean),
+        strict=True,
+    ):
+        compare.close(
+            f"{asked}, {name}",
+            got,
+            right,
+            terms=N,
+            likely=[(averaged, "you took the mean over chips, not the sum")],
+            show=True,
+        )
+
+
+@question.visible("start and update", (4, 2, 6, 3), (3, 1, 2, 5))
+def check_zero1(N, rows, F, seed=0):
+    """Question 3: ZeRO-1 on N devices with as many rows each, F columns.
+
+    N, rows, F  sizes
+    seed        of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    terms = draw.integers(-9, 10, (N * N * rows, F)).astype(np.float32)
+    m, v = draw.uniform(1, 2, (2, N * rows, F)).astype(np.float32)
+    W = draw.uniform(1, 2, (N * rows, F)).astype(np.float32)
+    _check_start(N, W)
+    _check_update(N, terms, (W, 9 * m, 99 * v))
+
+
+def grade_zero1():
+    """Question 3 on other devices."""
+    for devices in (2, 8):
+        draw = question.draw(f"zero1 on {devices}")
+        rows, F, seed = draw.integers(1, 5, 2).tolist() + [_seed(draw)]
+        check_zero1(devices, rows, F, seed)
+
+
+def _seed(draw):
+    """A seed for the arrays of one case."""
+    return int(draw.integers(2**31))
+
+
+def _backward(dOut, Ins, Tmps, W_in, W_out):
+    """Question 4 on one device, block by block, in NumPy."""
+    grads = []
+    for In, Tmp, A, B in reversed(
+        list(zip(Ins, Tmps, W_in, W_out, strict=True))
+    ):
+        dTmp = dOut @ B.T
+        grads.insert(0, (In.T @ dTmp, Tmp.T @ dOut))
+        dOut = dTmp @ A.T
+    return dOut, *map(np.stack, zip(*grads, strict=True))
+
+
+def _inspect_zero2(answer, asked):
+    """Which collectives a program of question 4 uses."""
+    if "all_reduce" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you use an AllReduce (psum): that is data parallelism "
+            "with twice the bytes"
+        )
+    if "all_gather" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you gather. Weights are whole, and of the gradients "
+            "each chip wants its part of the sum only"
+        )
+    if not _summed(answer):
+        raise WrongAnswer(
+            f"{asked}: you never sum gradients: each chip has those of its own "
+            "tokens"
+        )
+
+
+@question.visible("backward", (8, 4, 2, 4, 4))
+def check_zero2(N, L, D, F, seed=0):
+    """Question 4: gradients of L blocks, scattered on N devices in time.
+
+    N, L  devices and blocks
+    D, F  rows of each matrix on one device
+    seed  of the arrays
+    """
+    draw, (D, F) = np.random.default_rng(seed), (N * D, N * F)
+    acts = [(2 * N, D), (L, 2 * N, D), (L, 2 * N, F)]
+    weights = [(L, D, F), (L, F, D)]
+    arrays = [_signs(draw, 3, *size) for size in acts]
+    arrays += [_signs(draw, 11, *size) for size in weights]
+    dOut, Ins, Tmps, W_in, W_out = arrays
+    cut, whole = P(None, "X", None), P()
+    request = program.request(
+        *arrays,
+        mesh={"X": N},
+        in_specs=(ROWS, cut, cut, whole, whole),
+        out_specs=(ROWS, cut, cut),
+    )
+    answer = student.program("backward", request)
+    asked = f"backward on {N} devices"
+    _inspect_zero2(answer, asked)
+    found = answer.run(*arrays)
+    onward = _backward(dOut, *(array[::-1] for array in arrays[1:]))
+    for name, got, right, other in zip(
+        ("dIn", "dW_in", "dW_out"),
+        found,
+        _backward(*arrays),
+        (onward[0], *(grads[::-1] for grads in onward[1:])),
+        strict=True,
+    ):
+        if got.ndim == right.ndim and got.shape != right.shape:
+            raise WrongAnswer(
+                f"{asked}: your {name} is cut along another dimension; of each "
+                "gradient a chip wants rows"
+            )
+        compare.close(
+            f"{asked}, {name}",
+            got,
+            right,
+            likely=[
+                (right / N, "you took the mean over chips, not the sum"),
+                (right[::-1], "your blocks come in the wrong order"),
+                (other, "you begin with the first block; start with the last"),
+            ],
+            show=True,
+        )
+    answer.allow("psum_scatter")
+    answer.exactly(volume=W_in.nbytes + W_out.nbytes)
+    weights = W_in.nbytes + W_out.nbytes
+    acts = dOut.nbytes + Ins.nbytes + Tmps.nbytes
+    acts += 3 * (dOut.nbytes + Tmps.nbytes // L)  # of the block at work
+    most = weights + acts // N + weights // N + 2 * weights // L
+    if answer.live() > most:
+        raise WrongAnswer(
+            f"{asked}: your program has {answer.live():,} bytes alive at a "
+            f"time, and {most:,} are enough: gradients of too many blocks are "
+            "whole. Scattered at the end, it is a ZeRO-2 in name only"
+        )
+
+
+def _signs(draw, n, *shape):
+    """One number of n is 1 and one is -1: products stay exact in float32."""
+    drawn = draw.integers(0, n, shape)
+    return (drawn == 0).astype(np.float32) - (drawn == 1)
+
+
+def grade_zero2():
+    """Question 4 on other devices, with other blocks."""
+    for devices, blocks in ((8, 5), (4, 8)):
+        draw = question.draw(f"zero2 on {devices}")
+        D, F = draw.integers(1, 3, 2).tolist()
+        check_zero2(devices, blocks, D, F, _seed(draw))
+
+
+@question.visible("forward", (4, 2, 3, 5), (2, 3, 2, 6))
+def check_forward(N, D, F, seed=0):
+    """Question 5: FSDP's forward pass of a block on N devices.
+
+    N     devices
+    D, F  rows of each matrix on one device
+    seed  of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    sizes = [(2 * N, N * D), (N * D, N * F), (N * F, N * D)]
+    In, W_in, W_out = (draw.integers(-3, 4, s).astype("float32") for s in sizes)
+    request = program.request(
+        In,
+        W_in,
+        W_out,
+        mesh={"X": N},
+        in_specs=(ROWS, ROWS, COLUMNS),
+        out_specs=ROWS,
+    )
+    asked = f"forward on {N} devices"
+    answer = student.program("forward", request)
+    if {"all_reduce", "reduce_scatter"} & set(answer.kinds()):
+        raise WrongAnswer(
+            f"{asked}: you add up products of different chips. That moves "
+            "activations: it is tensor parallelism, and FSDP moves weights"
+        )
+    if answer.gathered(of=(0,)) > 0:
+        raise WrongAnswer(
+            f"{asked}: you gather activations; tokens stay where they are"
+        )
+    if answer.volume() > W_in.nbytes + W_out.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you move {answer.volume():,} bytes, more than each "
+            "matrix once"
+        )
+    if answer.gathered(of=(1, 2)) > W_in.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you hold both matrices whole at a time. With all "
+            "weights gathered first it is data parallelism that the memory "
+            "has to hold"
+        )
+    # Both pieces, one matrix whole, and twice what its chip computes with.
+    computed = (In.nbytes + 4 * In.shape[0] * W_in.shape[1]) // N
+    most = 2 * W_in.nbytes // N + W_in.nbytes + 2 * computed
+    if answer.live() > most:
+        raise WrongAnswer(
+            f"{asked}: a device holds {answer.live():,} bytes at a time, and "
+            f"{most:,} are enough for its pieces, its activations and one "
+            "gathered matrix"
+        )
+    answer.allow("all_gather")
+    compare.close(
+        f"{asked}, Out",
+        answer.run(In, W_in, W_out),
+        np.maximum(In @ W_in, 0) @ W_out,
+        likely=[
+            (In @ W_in @ W_out, "you left out the ReLU"),
+            (
+                np.maximum(In @ W_in @ W_out, 0),
+                "your ReLU comes last; it stands between the two products",
+            ),
+        ],
+        show=True,
+        place=compare.on_devices(2),
+    )
+
+
+def grade_forward():
+    """Question 5 on other devices."""
+    for devices in (2, 8):
+        draw = question.draw(f"forward on {devices}")
+        D, F = draw.integers(2, 5, 2).tolist()
+        check_forward(devices, D, F, _seed(draw))
+
+
+def _gradients_of_block(dOut, In, Tmp, W_in, W_out):
+    """dIn, dW_in and dW_out on one device, in NumPy."""
+    dTmp = np.where(Tmp > 0, dOut @ W_out.T, 0)
+    return dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
+
+
+def _inspect_back(answer, asked, W_in, W_out):
+    """What a program of question 6 moves and holds."""
+    if "all_reduce" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you use an AllReduce (psum) of gradients: that is the "
+            "backward pass of data parallelism. In FSDP each chip wants its "
+            "part of the sum only"
+        )
+    if _gathered_volume(answer) > W_in.nbytes + W_out.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you gather more than each matrix once: activations, or "
+            "gradients?"
+        )
+    if not _summed(answer):
+        raise WrongAnswer(
+            f"{asked}: you sum nothing over chips: each has a gradient of its "
+            "own tokens"
+        )
+    if answer.gathered(of=(3, 4)) > W_in.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you hold both matrices whole at a time; W_out can go "
+            "before W_in comes"
+        )
+    answer.allow("all_gather", "psum_scatter")
+
+
+@question.visible("back", (4, 2, 3, 6), (2, 3, 2, 7))
+def check_back(N, D, F, seed=0):
+    """Question 6: FSDP's backward pass of a block on N devices.
+
+    N     devices
+    D, F  rows of each matrix on one device
+    seed  of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    sizes = [(2 * N, N * D), (N * D, N * F), (N * F, N * D)]
+    In, W_in, W_out = (draw.integers(-3, 4, s) for s in sizes)
+    Tmp, dOut = np.maximum(In @ W_in, 0), draw.integers(-3, 4, In.shape)
+    arrays = [x.astype(np.float32) for x in (dOut, In, Tmp, W_in, W_out)]
+    dOut, In, Tmp, W_in, W_out = arrays
+    request = program.request(
+        *arrays,
+        mesh={"X": N},
+        in_specs=(ROWS, ROWS, ROWS, ROWS, COLUMNS),
+        out_specs=(ROWS, ROWS, COLUMNS),
+    )
+    asked = f"back on {N} devices"
+    answer = student.program("back", request)
+    _inspect_back(answer, asked, W_in, W_out)
+    _compare_back(answer.run(*arrays), asked, N, arrays)
+    answer.exactly(volume=2 * (W_in.nbytes + W_out.nbytes))
+
+
+def _compare_back(found, asked, N, arrays):
+    """The gradients of question 6, each against its known mistakes."""
+    dOut, In, Tmp, W_in, W_out = arrays
+    right = _gradients_of_block(*arrays)
+    plain = _gradients_of_block(dOut, In, 1 + 0 * Tmp, W_in, W_out)
+    bent = _gradients_of_block(dOut, In, dOut @ W_out.T, W_in, W_out)
+    for name, got, expected, unmasked, positive in zip(
+        ("dIn", "dW_in", "dW_out"), found, right, plain, bent, strict=True
+    ):
+        if got.shape != expected.shape:
+            raise WrongAnswer(
+                f"{asked}: your {name} is cut along another dimension than its "
+                "matrix"
+            )
+        compare.close(
+            f"{asked}, {name}",
+            got,
+            expected,
+            likely=[
+                (expected / N, "you took the mean over chips, not the sum"),
+                (unmasked, "you let all gradients pass; the ReLU stops some"),
+                (
+                    positive,
+                    "you ask for the sign of the gradient; it passes where "
+                    "Tmp > 0",
+                ),
+            ],
+            show=True,
+        )
+
+
+def grade_back():
+    """Question 6 on other devices."""
+    for devices in (2, 8):
+        draw = question.draw(f"back on {devices}")
+        D, F = draw.integers(2, 5, 2).tolist()
+        check_back(devices, D, F, _seed(draw))
+
+
+def _gradients_of_stack(In, Target, W, at_zero=0, below=0):
+    """Question 7 on one device, in NumPy.
+
+    at_zero, below  slopes of the ReLU at and below 0
+    """
+    x, kept = In, []
+    for W_l in W:
+        made = x @ W_l
+        slope = np.where(made > 0, 1, np.where(made < 0, below, at_zero))
+        kept.append((x, slope.astype(np.float32), W_l))
+        x = np.maximum(made, 0)
+    dOut, grads = x - Target, []
+    for x, slope, W_l in reversed(kept):
+        dOut = dOut * slope
+        grads.insert(0, x.T @ dOut)
+        dOut = dOut @ W_l.T
+    return np.stack(grads)
+
+
+def _inspect_stack(answer, asked, W):
+    """What a program of question 7 moves and holds."""
+    if "all_reduce" in answer.kinds():
+        raise WrongAnswer(
+            f"{asked}: you use an AllReduce (psum) of gradients: that is a "
+            "data-parallel step"
+        )
+    if not _summed(answer):
+        raise WrongAnswer(
+            f"{asked}: you sum nothing over chips: each has gradients of its "
+            "own tokens"
+        )
+    gathered, matrix = answer.gathered(of=(2,)), W[0].nbytes
+    if gathered > matrix:
+        raise WrongAnswer(
+            f"{asked}: you hold {gathered // matrix} gathered matrices at a "
+            "time. Let each go after its product, and gather it again on the "
+            "way back"
+        )
+    if _gathered_volume(answer) > 2 * W.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you gather more than each matrix twice. Are these "
+            "gradients? A scatter and a gather are an AllReduce: that is a "
+            "data-parallel step"
+        )
+
+
+@question.visible("step", (8, 5, 8, 7))
+def check_stack(N, L, D, seed=0):
+    """Question 7: FSDP's step through L layers on N devices.
+
+    N, L, D  devices, layers, and rows of a matrix on one device
+    seed     of the arrays
+    """
+    draw = np.random.default_rng(seed)
+    # Identity and a few signs: products stay exact in float32.
+    In, Target = draw.integers(-2, 3, (2, 2 * N, N * D)).astype(np.float32)
+    drawn = draw.integers(0, 2 * N * D, (L, N * D, N * D))
+    W = np.eye(N * D, dtype=np.float32) + (drawn == 0) - (drawn == 1)
+    W, pieces = W.astype(np.float32), P(None, "X", None)
+    request = program.request(
+        In,
+        Target,
+        W,
+        mesh={"X": N},
+        in_specs=(ROWS, ROWS, pieces),
+        out_specs=pieces,
+    )
+    answer, asked = student.program("step", request), f"step on {N} devices"
+    _inspect_stack(answer, asked, W)
+    right = _gradients_of_stack(In, Target, W)
+    bent = _gradients_of_stack(In, Target, W, 0.5)
+    open_ = _gradients_of_stack(In, Target, W, 1, 1)
+    compare.close(
+        f"{asked}, dW",
+        answer.run(In, Target, W),
+        right,
+        likely=[
+            (right / N, "you took the mean over chips, not the sum"),
+            (right[::-1], "your layers come in the wrong order"),
+            (right / len(In), "you took the mean over tokens, not the sum"),
+            (right * N / len(In), "you took the mean over tokens, not the sum"),
+            (2 * right, "your gradient has a 2; half the square has none"),
+            (open_, "you let all gradients pass; the ReLU stops some"),
+            (-right, "your difference is the other way round"),
+            (
+                bent,
+                "at 0 your ReLU passes half of a gradient on, as jnp.maximum "
+                "does; the ReLU of this question passes none",
+            ),
+        ],
+        show=True,
+    )
+    answer.allow("all_gather", "psum_scatter")
+    answer.at_most(volume=3 * W.nbytes)
+    acts = 2 * (L + 2) * In.nbytes // N
+    most = 2 * W.nbytes // N + 3 * W[0].nbytes + acts
+    if answer.live() > most:
+        raise WrongAnswer(
+            f"{asked}: your program has {answer.live():,} bytes alive at a "
+            f"time, and {most:,} are enough. Are more than two gradients whole "
+            "at once?"
+        )
+
+
+def grade_stack():
+    """Question 7 on other devices, with other layers."""
+    for devices, layers in ((8, 4), (4, 6)):
+        draw = question.draw(f"stack {devices}")
+        check_stack(devices, layers, 64 // devices, _seed(draw))
+
+
+# --- formulas ----------------------------------------------------------------
+
+
+def _parts(strategy, D, F, X, b=1, **how):
+    """(FLOPs, collectives) of forward and of backward, and of the update."""
+    mesh = AbstractMesh((X,), ("X",))
+    In, Target, *weights = block.arguments(strategy, mesh, b * X, D, F)
+    states = block.states(strategy, mesh, D, F)
+    forward = block.forward(strategy, mesh)
+    passes = block.gradients(strategy, mesh, **how)
+    one = count.collectives(forward, In, *weights)
+    both = count.collectives(passes, In, Target, *weights)
+    every = count.collectives(
+        block.train(strategy, mesh, **how), In, Target, *weights, *states
+    )
+    flops = count.flops(forward, In, *weights)
+    rest = count.flops(passes, In, Target, *weights) - flops
+    moved = one, both[len(one) :], every[len(both) :]
+    return (flops, moved[0]), (rest, moved[1]), moved[2]
+
+
+def _all_moved(strategy, D, F, X, **how):
+    """The collectives of a whole training step."""
+    (_, one), (_, two), three = _parts(strategy, D, F, X, **how)
+    return one + two + three
+
+
+def _seconds(strategy, b, C, W):
+    """Seconds of both passes with perfect overlap, from counts."""
+    first, second, _ = _parts(strategy, 4, 6, 2, b)
+    return sum(
+        max(Fraction(flops, C), Fraction(count.volume(moved)) / W)
+        for flops, moved in (first, second)
+    )
+
+
+def _tokens_at_knee(C, W):
+    """The b at which FLOPs and bytes of FSDP's forward take equally long."""
+    (flops, moved), _, _ = _parts(fsdp, 4, 6, 2, 1)
+    return Fraction(count.volume(moved)) / W / Fraction(flops, C)
+
+
+VOLUMES = {
+    "dp": lambda D, F, X: count.volume(_all_moved(dp, D, F, X)),
+    "zero1_update": lambda D, F, X: count.volume(_parts(zero1, D, F, X)[2]),
+    "fsdp": lambda D, F, X: count.volume(_all_moved(fsdp, D, F, X)),
+    "kept": lambda D, F, X: count.volume(_all_moved(fsdp, D, F, X, kept=True)),
+    "sent": lambda D, F, X: count.sent(_all_moved(fsdp, D, F, X)),
+}
+SLIPS = {
+    "dp": [
+        ("4*D*F", "your AllReduce moves the array once, and it does so twice"),
+        ("16*D*F", "your elements have 4 bytes; bf16 has 2"),
+    ],
+    "zero1_update": [
+        ("8*D*F", "half of yours is moved in the backward pass"),
+        ("2*D*F", "you gather one matrix; there are two"),
+    ],
+    "fsdp": [
+        ("8*D*F", "yours is data parallelism: FSDP gathers weights twice"),
+        ("6*D*F", "you count elements; bf16 takes two bytes"),
+    ],
+    "kept": [("12*D*F", "you gather again what is kept")],
+    "sent": [
+        ("12*D*F", "your chip sends on what it receives last"),
+        ("12*D*F/X", "you count one hop"),
+        ("8*D*F*(X - 1)/X", "yours is data parallelism"),
+    ],
+}
+
+
+def _exact(number):
+    """A count as an int, or as a Fraction."""
+    number = Fraction(number)
+    return number.numerator if number.denominator == 1 else number
+
+
+def _check_volumes(points):
+    """Question 8: bytes at points (D, F, X)."""
+    for name, counted in VOLUMES.items():
+        compare.formula(
+            name,
+            student.expression(name),
+            "D F X",
+            lambda D, F, X, counted=counted: _exact(counted(D, F, X)),
+            points,
+            likely=SLIPS[name],
+        )
+
+
+def _check_times(points):
+    """Question 8: the knee and the ratio at points (b, C, W)."""
+    compare.formula(
+        "knee",
+        student.expression("knee"),
+        "C W",
+        _tokens_at_knee,
+        [point[1:] for point in points],
+        likely=[
+            ("2*C/W", "you forget that an element takes 2 FLOPs and 2 bytes"),
+            ("W/C", "yours is the other way round"),
+        ],
+    )
+    compare.formula(
+        "slower",
+        student.expression("slower"),
+        "b C W",
+        lambda b, C, W: _seconds(fsdp, b, C, W) / _seconds(dp, b, C, W),
+        points,
+        likely=[
+            ("3/2", "yours is the ratio of bytes; where is the arithmetic?"),
+            ("(12 + 12*b*W/C)/(8 + 12*b*W/C)", "yours is without overlap"),
+            ("(8 + 4*b*W/C)/12", "yours is the other way round"),
+            (
+                "C/(W*b)",
+                "you hide the sums of data parallelism behind its forward "
+                "pass, too; they begin after it",
+            ),
+            (
+                "12/(8 + 12*b*W/C)",
+                "you add the backward arithmetic of data parallelism to its "
+                "sums; they overlap",
+            ),
+        ],
+    )
+
+
+@question.visible(
+    "the seven formulas",
+    ([(4, 6, 2), (12, 8, 4), (9, 15, 3)], [(3, 500, 100), (100, 4590, 18)]),
+)
+def check_formulas(volumes, times):
+    """Question 8: the formulas, at some points.
+
+    volumes  list of (D, F, X), sizes that X divides
+    times    list of (b, C, W), with b below the knee
+    """
+    _check_volumes([tuple(point) for point in volumes])
+    _check_times([tuple(point) for point in times])
+
+
+def grade_formulas():
+    """Question 8 at other points."""
+    draw = question.draw("formulas")
+    volumes = [
+        (*(X * draw.integers(1, 30, 2)).tolist(), X)
+        for X in draw.integers(2, 30, 3).tolist()
+    ]
+    times = []
+    for _ in range(4):
+        W, b = draw.integers(2, 50, 2).tolist()
+        times.append((b, W * b + int(draw.integers(1, 999)), W))
+    check_formulas(volumes, times)
+
+
+# --- schedules and a real model ----------------------------------------------
+
+
+def _clocked(gather, work, room):
+    """The end of the last product, second by second: a queue that may, starts.
+
+    Nothing is computed ahead: at every full second the network and the chip
+    look whether they can begin with their next task.
+    """
+    fetched = done = now = 0
+    network = chip = 0  # busy until then
+    ready = []
+    while done < len(work) or chip > now:
+        if chip <= now and done < len(ready) and ready[done] <= now:
+            chip, done = now + work[done], done + 1
+        held = fetched - done + (chip > now)
+        if network <= now and fetched < len(gather) and held < room:
+            network = now + gather[fetched]
+            ready.append(network)
+            fetched += 1
+        now += 1
+    return chip
+
+
+@question.visible(
+    "prefetch",
+    ([2] * 4, [3] * 4, 2),
+    ([2] * 4, [3] * 4, 1),
+    ([4, 1, 5, 2, 1], [2, 6, 1, 4, 3], 3),
+)
+def check_prefetch(gather, work, room):
+    """Question 9: when gathers and products start."""
+    asked = f"prefetch({gather}, {work}, {room})"
+    n = len(gather)
+    got = compare.entries(
+        asked, student.call("prefetch", gather, work, room), 2
+    )
+    gathers = compare.numbers(f"{asked}, gathers", got[0], n)
+    products = compare.numbers(f"{asked}, products", got[1], n)
+    tasks = [Task(f"gather {i}", "network", gather[i]) for i in range(n)]
+    tasks += [
+        Task(f"product {i}", "chip", work[i], (f"gather {i}",))
+        for i in range(n)
+    ]
+    played = [
+        Done(task.name, task.queue, start, start + task.seconds)
+        for task, start in zip(tasks, gathers + products, strict=True)
+    ]
+    if faults := rooms.faults(played, tasks):
+        compare.wrong(asked, got, f"with your starts {faults[0]}")
+    stays = [
+        rooms.Stay(f"W{i}", f"gather {i}", f"product {i}") for i in range(n)
+    ]
+    held = rooms.most(played, stays)
+    if held > room:
+        compare.wrong(
+            asked,
+            got,
+            f"you hold {held} matrices at a time: a gather must wait until an "
+            "old one has gone",
+        )
+    if gathers != sorted(gathers) or products != sorted(products):
+        compare.wrong(asked, got, "yours do not go in their order")
+    took = max(done.end for done in played)
+    target = _clocked(gather, work, room)
+    if took > sum(gather) + sum(work) - 1 and took > target:
+        compare.wrong(asked, got, f"yours takes {took} s: nothing overlaps")
+    if took > target:
+        reason = f"yours ends after {took} s; {target} are enough"
+        compare.wrong(asked, got, reason)
+
+
+def grade_prefetch():
+    """Question 9 with other times."""
+    draw = question.draw("prefetch")
+    for room in (1, 2, 2, 3, 3, 4, 9):
+        n = int(draw.integers(4, 9))
+        check_prefetch(*draw.integers(1, 12, (2, n)).tolist(), room)
+
+
+LLAMA = 13_015_449_600
+
+
+def _cut_row(elements, dtype, chips):
+    """Numbers that do not exist, cut over all chips."""
+    where = NamedSharding(AbstractMesh((chips,), ("X",)), P("X"))
+    return jax.ShapeDtypeStruct((elements,), dtype, sharding=where)
+
+
+def _verdict(tokens, chips):
+    """Bytes on a chip by counting pieces, and what bounds the step."""
+    state = [_cut_row(LLAMA, "bfloat16", chips)]
+    state += [_cut_row(LLAMA, "float32", chips)] * 2
+    for width in (13_824, 13_824, 5120):
+        state.append(_cut_row(40 * tokens * width, "bfloat16", chips))
+    each = count.held(state)
+    fed = cost.max_chips(tokens, cost.tokens_per_chip(hw.V5P, 3))
+    bound = "compute" if fed >= chips else "network"
+    return each, "memory" if each > hw.V5P.hbm_bytes else bound
+
+
+def _slips_of_memory(tokens, chips, each):
+    """Bytes on a chip that a mistake gives, with the mistake."""
+    states, full = 10 * LLAMA / chips, 16 * LLAMA / chips
+    kept = each - states
+    return [
+        (6 * LLAMA / chips + kept, "you count one moment; Adam has two"),
+        (kept, "you count activations alone"),
+        (states, "you count the state alone"),
+        (
+            kept + full,
+            "you count sixteen bytes; only weights and moments count",
+        ),
+        (
+            each - 2 * 40 * tokens * 13_824 / chips,
+            "you count one output of width F; two matmuls have one",
+        ),
+        (states + kept * chips, "you do not cut the activations"),
+        (states * chips + kept, "you do not cut the states"),
+    ]
+
+
+# What a wrong verdict overlooks: {(said, counted): sentence}.
+OVERLOOKED = {
+    ("compute", "memory"): "you overlook that it does not fit",
+    ("network", "memory"): "you name the network, but it does not even fit",
+    ("compute", "network"): "you overlook that there are too few tokens",
+    ("memory", "compute"): "you find no room; your own bytes fit",
+    ("memory", "network"): "you find no room; your own bytes fit",
+    ("network", "compute"): "you find too few tokens; there are enough",
+}
+
+
+@question.visible(
+    "pure_fsdp",
+    (3_000_000, 4096),
+    (4_000_000, 4096),
+    (16_000_000, 64),
+    (1_000_000, 16),
+)
+def check_llama(tokens, chips):
+    """Question 10: whether LLaMA-2 13B can be trained with FSDP alone."""
+    asked = f"pure_fsdp({tokens}, {chips})"
+    names = ("bytes in all", "bytes on a chip", "HBM", "tokens needed")
+    got = compare.entries(asked, student.call("pure_fsdp", tokens, chips), 5)
+    each, verdict = _verdict(tokens, chips)
+    needed, slips = (
+        cost.tokens_per_chip(hw.V5P, 3),
+        _slips_of_memory(tokens, chips, each),
+    )
+    likely = (
+        [(chips * value, words) for value, words in slips],
+        slips,
+        [
+            (chips * 96 * 2**30, "your GB has 2**30 bytes; a GB is 1e9"),
+            (96e9, "that is the HBM of one chip"),
+        ],
+        [
+            (needed, "those are the tokens of one chip"),
+            (3 * needed * chips, "you use one axis; three carry it at once"),
+        ],
+    )
+    counted = (chips * each, each, chips * hw.V5P.hbm_bytes, needed * chips)
+    for name, value, right, mistakes in zip(
+        names, got, counted, likely, strict=False
+    ):
+        # A few products and a sum of floats, of constants that are exact.
+        compare.close(
+            f"{asked}, {name}", value, right, rel=1e-12, likely=mistakes
+        )
+    said = [
+        (given, words)
+        for (given, right), words in OVERLOOKED.items()
+        if right == verdict
+    ]
+    compare.equal(f"{asked}, verdict", got[4], verdict, likely=said)
+
+
+def grade_llama():
+    """Question 10 with other tokens and chips."""
+    draw = question.draw("llama")
+    for chips, per_chip in ((4096, 900), (64, 1200), (1024, 500), (8, 40_000)):
+        check_llama(chips * (per_chip + int(draw.integers(-40, 40))), chips)
+    check_llama(16_000_000, int(draw.choice([16, 32])))
+    k = int(draw.choice([32, 64, 128, 256]))
+    check_llama(850 * k, k)  # just enough tokens
+    check_llama(1_171_875 * k // 32 - 49_650, k)  # just enough memory
