@@ -14,10 +14,12 @@ and 130 when it was interrupted; the same command then goes on.
 """
 
 import argparse
+import collections
 import os
 import sys
 from pathlib import Path
 
+from shardlab.checks import seeds
 from shardlab.grading import (
     grade,
     intake,
@@ -32,9 +34,8 @@ from shardlab.grading import (
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = 20
 UNSAFE = (
-    "a submission is a program, and would run with all your rights: it can "
-    "read and change your files and use your network. If you trust these, say "
-    "--no-sandbox, or: make grade NO_SANDBOX=1 SUBMISSIONS=folder"
+    "nothing was graded, since a submission is a program and would run with "
+    "all your rights; book/instructors.md says what a sandbox needs"
 )
 WITHOUT = (
     "\ngraded without a sandbox: the submissions ran with all your rights, and "
@@ -79,8 +80,8 @@ def add_ways(add):
     add(
         "--late",
         metavar="POLICY",
-        default="none",
-        help="none, zero, or percent a day: 'day=10 most=50 grace=15'",
+        help="none, zero, or percent a day: 'day=10 most=50 grace=15'; "
+        "without it, what was said the last time",
     )
     add("--workers", type=number, default=cores(), help="how many at a time")
     add(
@@ -90,7 +91,7 @@ def add_ways(add):
         default=(),
         help="how long a cell and a notebook may take (20,180)",
     )
-    add("--seed", type=int, help="draw hidden numbers from this")
+    add("--seed", type=seed, help="draw hidden numbers from this")
     add("--again", action="store_true", help="grade what is unchanged as well")
 
 
@@ -99,6 +100,16 @@ def number(text):
     if not text.isdecimal() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"expected 1 to 256, got {text!r}")
     return int(text)
+
+
+def seed(text):
+    """A seed, in digits or as scores.csv has it."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number, got {text!r}"
+        ) from None
 
 
 def seconds(text):
@@ -124,15 +135,18 @@ def cores():
 
 def chosen(options):
     """What was chosen on the command line, as grade.Options."""
-    if options.seed is not None and not 0 <= options.seed < 1 << 63:
-        raise ValueError(f"--seed must be at least 0, got {options.seed}")
+    largest = (2 << seeds.BITS) - 1
+    if options.seed is not None and not 0 <= options.seed <= largest:
+        raise ValueError(
+            f"--seed must be 0 to {largest:#x}, got {options.seed}"
+        )
     return grade.Options(
         workers=options.workers,
         seconds=options.seconds,
         isolated=not options.no_sandbox,
         seed=options.seed,
         again=options.again,
-        policy=late.policy(options.late),
+        policy=None if options.late is None else late.policy(options.late),
         due=tuple(options.due),
         roster=options.roster,
         mapping=options.mapping,
@@ -156,8 +170,11 @@ def told(summary, work):
         f"were graded, {len(summary.late)} late, {len(summary.refused)} "
         f"refused, {len(failed)} failed, {len(slow)} timed out"
     ]
+    if summary.late or summary.policy.day:
+        lines.append(f"{late.said(summary.policy)}; LATE= changes that")
     lines += listing("changed", summary.changed)
     lines += listing("refused", summary.refused)
+    lines += listing("empty cells, and no zeros", list(empty(summary.lines)))
     lines += listing("failed", [f"{where(one)}: {one.error}" for one in failed])
     lines += listing("timed out twice", [where(one) for one in slow])
     lines += listing("remarks on submissions", notes)
@@ -166,6 +183,21 @@ def told(summary, work):
     if waits:
         lines += ["", f"{len(waits)} to be graded by hand: make review"]
     return [*lines, "", *files(work)]
+
+
+def empty(lines):
+    """What to know of sets that few handed in, one sentence each."""
+    absent = collections.Counter(
+        line.assignment
+        for line in lines
+        if line.status == report.NOT_HANDED_IN and line.score is None
+    )
+    every = collections.Counter(line.assignment for line in lines)
+    for name, number in sorted(absent.items()):
+        yield (
+            f"{name}: handed in by {every[name] - number} of {every[name]}; "
+            f"where the others should have 0, say when it was due: DUE={name}="
+        )
 
 
 def where(record):
@@ -264,7 +296,8 @@ def main(arguments=None, root=ROOT):
     except (ValueError, RuntimeError) as error:
         print(f"grading: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"grading: {error.strerror}: {error.filename}", file=sys.stderr)
+        where = f": {error.filename}" if error.filename else ""
+        print(f"grading: {error.strerror}{where}", file=sys.stderr)
     except KeyboardInterrupt:
         print(
             "\ngrading: interrupted; the same command goes on from here",

@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from shardlab.checks import seeds
+
 MAX_DEATHS = 2
 START_SECONDS = 180
 # What a process may need beyond the time that the notebook itself may take.
@@ -65,6 +67,23 @@ class Result(NamedTuple):
     reply: dict
 
 
+class Task(NamedTuple):
+    """A submission to be graded.
+
+    student     the identifier
+    assignment  the name
+    seed        what the hidden checks draw from, in every try
+    stood       dict: check -> its verdict in a first try, which stands
+    stopped     sentences: what was stopped in a first try
+    """
+
+    student: str
+    assignment: str
+    seed: int
+    stood: dict = {}
+    stopped: list = []
+
+
 class Worker:
     """A process that grades, and the task that it is at, if any."""
 
@@ -80,7 +99,7 @@ class Worker:
             start_new_session=True,
             bufsize=0,
         )
-        self.task, self.seed, self.buffer, self.asked = None, None, b"", 0
+        self.task, self.buffer, self.asked = None, b"", 0
         # The settings hold the gradebook's password, so no command line.
         self.ask({"settings": settings._asdict()}, START_SECONDS)
 
@@ -94,12 +113,8 @@ class Worker:
 
     def begin(self, task, settings):
         """Let it grade a task."""
-        drawn = settings.seed is None
-        self.seed = secrets.randbits(32) if drawn else settings.seed
         self.task = task
-        student, assignment = task
-        names = {"student": student, "assignment": assignment}
-        self.ask({**names, "seed": self.seed}, settings.outer)
+        self.ask(task._asdict(), settings.outer)
 
     def reply(self):
         """What it answers, why it never will, or None if it still works."""
@@ -215,7 +230,7 @@ class Pool:
         return answered + [pair for pair in late if id(pair[0]) not in done]
 
     def heard(self):
-        """What became of tasks: list of (task, seed, reply).
+        """What became of tasks: list of (task, reply).
 
         raises   RuntimeError when processes cannot be started
         """
@@ -225,7 +240,7 @@ class Pool:
             if reply.get("ended"):
                 self.dismiss(worker)
             if task:
-                found.append((task, worker.seed, reply))
+                found.append((task, reply))
             else:
                 self.started(reply)
         return found
@@ -251,15 +266,34 @@ def run(tasks, settings, workers):
     raises    RuntimeError when no process can be started
     """
     deaths, later = collections.Counter(), []
-    for result in one_round(tasks, settings, workers, deaths):
-        if result.reply.get("timed_out"):
-            later.append((result.student, result.assignment))
+    first = [Task(*task, drawn(settings)) for task in tasks]
+    for task, reply in one_round(first, settings, workers, deaths):
+        if reply.get("timed_out"):
+            later.append(again(task, reply))
         else:
-            yield result
+            yield Result(*task[:3], reply)
     # Alone on the machine, what was too slow may not be.
-    for result in one_round(later, settings, 1, deaths):
-        result.reply.pop("ended", None)
-        yield result
+    for task, reply in one_round(later, settings, 1, deaths):
+        reply.pop("ended", None)
+        if "error" not in reply:
+            reply |= {"tries": 2, "stopped": task.stopped + reply["stopped"]}
+        yield Result(*task[:3], reply)
+
+
+def drawn(settings):
+    """The seed of one submission: that which was chosen, or a secret one."""
+    if settings.seed is None:
+        # The first bit is set, so that none is taken for an author's.
+        return secrets.randbits(seeds.BITS) | 1 << seeds.BITS
+    return settings.seed
+
+
+def again(task, reply):
+    """The second try of a task: the same numbers, and what stood stands."""
+    said = [f"first try, {words}" for words in reply.get("stopped", ())]
+    return task._replace(
+        stood=reply.get("verdicts", {}), stopped=said or ["first try: too long"]
+    )
 
 
 def one_round(tasks, settings, workers, deaths):
@@ -268,13 +302,13 @@ def one_round(tasks, settings, workers, deaths):
     with Pool(settings, workers) as pool:
         while queue or pool.busy():
             pool.fill(queue)
-            for task, seed, reply in pool.heard():
+            for task, reply in pool.heard():
                 if reply.get("ended"):
-                    deaths[task] += 1
+                    deaths[task[:2]] += 1
                 if not reply.get("ended") or reply.get("timed_out"):
-                    yield Result(*task, seed, reply)
-                elif deaths[task] < MAX_DEATHS:
+                    yield task, reply
+                elif deaths[task[:2]] < MAX_DEATHS:
                     queue.append(task)
                 else:
                     twice = f"{reply['error']}, as it did before"
-                    yield Result(*task, seed, {"error": twice})
+                    yield task, {"error": twice}

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import jinja2
 import mistune
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from shardlab.grading import pictures, tables
+from shardlab.grading import mathml, pictures, tables
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    import bleach
+    import nh3
     from nbgrader import utils
 
 TAGS = set(
@@ -30,6 +30,25 @@ TAGS = set(
         "table thead tbody tr th td details summary sub sup del span div",
     )
 )
+# Elements of a formula, and what may be said of them.
+MATHML = set(
+    re.findall(
+        r"\w+",
+        "math mrow mi mn mo mtext mspace mfrac msqrt mroot mstyle mpadded "
+        "mphantom menclose msub msup msubsup munder mover munderover mtable "
+        "mtr mtd",
+    )
+)
+SAID = {
+    **dict.fromkeys(MATHML, {"class", "mathvariant", "stretchy", "form"}),
+    "math": {"display", "alttext"},
+    "mo": {"stretchy", "form", "lspace", "rspace", "minsize", "maxsize"},
+    "mspace": {"width"},
+    "mtd": {"style"},
+    "span": {"class"},
+    "div": {"class"},
+}
+MAX_FORMULA = 2_000
 HIDDEN = re.compile(
     r"^[ \t]*### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS[^\n]*|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -52,14 +71,16 @@ PAGE = """<!DOCTYPE html>
 <body>
 <header>
 <h1>{{ title }}</h1>
-<p class="total">{{ total }}</p>
+{% if total %}<p class="total">{{ total }}</p>
+{% endif %}
 {% for line in lines %}<p>{{ line }}</p>
-{% endfor %}<table>
+{% endfor %}{% if parts %}<table>
 <tr><th>Check</th><th>Points</th><th>Result</th></tr>
 {% for part in parts if part.most is not none %}
 <tr class="{{ part.mark }}"><td>{{ part.name }}</td>
 <td>{{ part.points }}</td><td>{{ part.verdict }}</td></tr>
-{% endfor %}</table>
+{% endfor %}</table>{% endif %}
+
 </header>
 <main>
 {% for part in parts %}
@@ -98,7 +119,12 @@ pre { overflow-x: auto; white-space: pre-wrap; background: #f4f4f4;
 pre.output { background: #fff; border-left: 3px solid #ccc; }
 .total { font-size: 1.25rem; font-weight: bold; }
 table { border-collapse: collapse; }
-td, th { text-align: left; padding: .125rem .75rem .125rem 0; }
+section table { display: block; overflow-x: auto; }
+td, th { text-align: left; padding: .125rem .75rem .125rem 0;
+      vertical-align: top; overflow-wrap: break-word; }
+th, td:nth-child(2) { white-space: nowrap; }
+td:first-child { max-width: 40vw; }
+@media (max-width: 30rem) { body { margin: 1rem auto; font-size: 15px; } }
 section { margin: 1rem 0; }
 section.answer, section.check, section.extra { border: 1px solid #bbb;
       border-left-width: 6px; padding: .5rem .75rem; }
@@ -106,7 +132,9 @@ section.check.lost { border-left-color: #a4262c; }
 section.check.full { border-left-color: #1a7f37; }
 .comment { border-left: 3px solid #555; padding-left: .5rem;
       white-space: pre-wrap; }
-.math { font-family: serif; font-style: italic; } img { max-width: 100%; }
+div.math { overflow-x: auto; } img { max-width: 100%; }
+@media (max-width: 30rem) { span.math { display: inline-block;
+      max-width: 100%; overflow-x: auto; vertical-align: middle; } }
 """
 
 
@@ -163,6 +191,22 @@ def page(title, lines, notebook, points, comments):
         style=STYLE,
         total=f"{total:g} of {most:g} points",
         parts=shown,
+    )
+
+
+def notice(title, lines):
+    """A feedback page for work that was not graded, and why.
+
+    title  text
+    lines  sentences
+    """
+    return TEMPLATE.render(
+        title=plain(title),
+        lines=[plain(line) for line in lines],
+        policy=POLICY,
+        style=STYLE,
+        total="",
+        parts=[],
     )
 
 
@@ -274,16 +318,39 @@ def asked(text):
     """Our own text, rendered; whatever could be active is taken out.
 
     text     Markdown
-    returns  HTML of TAGS without attributes; a link keeps its words only
+    returns  HTML of TAGS and formulas; a link keeps its words only
     """
     rendered = mistune.create_markdown(escape=False, plugins=["table", "math"])
-    return bleach.clean(
+    rendered.renderer.register("inline_math", inline_math)
+    rendered.renderer.register("block_math", block_math)
+    return nh3.clean(
         rendered(HIDDEN.sub("", plain(text))),
-        tags=TAGS,
-        attributes={"span": ["class"], "div": ["class"]},
-        protocols=[],
-        strip=True,
+        tags=TAGS | MATHML,
+        attributes=SAID,
+        filter_style_properties={"text-align"},
+        url_schemes=set(),
+        link_rel=None,
     )
+
+
+def inline_math(renderer, tex):
+    """A formula within a line, as mistune calls it."""
+    return f'<span class="math">{formula(tex)}</span>'
+
+
+def block_math(renderer, tex):
+    """A formula in a line of its own."""
+    return f'<div class="math">{formula(tex, True)}</div>\n'
+
+
+def formula(tex, block=False):
+    """A formula as MathML; as it was typed where it cannot be set."""
+    if len(tex) > MAX_FORMULA:
+        return escape(tex)
+    try:
+        return mathml.mathml(tex, block)
+    except Exception:  # a converter that meets what nobody writes
+        return escape(tex)
 
 
 def write(folder, student, assignment, text):

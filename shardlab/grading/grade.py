@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from shardlab.grading import (
     batch,
+    contents,
     course,
     feedback,
     gradebook,
@@ -37,7 +38,7 @@ class Options(NamedTuple):
     seed      what every submission's hidden checks draw from; None draws one
               for each
     again     grade all anew, changed or not
-    policy    what late work loses
+    policy    what late work loses; None is what was said the last time
     due       texts, as `late.due_dates` reads them
     roster    path of a CSV file, or None
     mapping   path of a CSV file, or None
@@ -50,7 +51,7 @@ class Options(NamedTuple):
     isolated: bool = True
     seed: int | None = None
     again: bool = False
-    policy: late.Policy = late.Policy()
+    policy: late.Policy | None = None
     due: tuple = ()
     roster: str | None = None
     mapping: str | None = None
@@ -70,6 +71,7 @@ class Summary(NamedTuple):
     changed     sentences about cells that came or went
     statistics  list of report.Statistic
     similar     list of similarity.Finding
+    policy      what late work loses
     """
 
     graded: int
@@ -81,6 +83,7 @@ class Summary(NamedTuple):
     changed: list
     statistics: list
     similar: list
+    policy: late.Policy = late.Policy()
 
 
 def grade(folder, root, options):
@@ -96,16 +99,43 @@ def grade(folder, root, options):
     """
     root = Path(root).resolve()
     work = root / "work/grading"
+    # What is wrong with the words is said before anything is tried or made.
+    must_be_submissions(folder, root)
+    words(root, options)
     work.mkdir(parents=True, exist_ok=True)
-    config = course.grading(root, options.database, options.policy)
     with alone(work / "lock"):
+        policy = late.kept(work / "late.json", options.policy)
+        options = options._replace(policy=policy)
+        config = course.grading(root, options.database, policy)
         if options.isolated:
             sandbox.sweep()
             sandbox.prove([root / "solutions", work, Path(folder).resolve()])
         given = collected(folder, root, options)
         todo, changed = prepared(config, work, given, options)
         graded(config, work, todo, options)
-        return finished(config, work, given, todo, changed)
+        summary = finished(config, work, given, todo, changed)
+        return summary._replace(policy=policy)
+
+
+def must_be_submissions(folder, root):
+    """Raise ValueError unless this is a folder of submissions.
+
+    folder  as it was said
+    root    of the course
+    """
+    said = f"SUBMISSIONS must be a folder of submissions, got {str(folder)!r}"
+    if not str(folder):
+        raise ValueError("say which folder: make grade SUBMISSIONS=folder")
+    place = Path(folder).resolve()
+    if not place.exists():
+        raise ValueError(f"{said}: there is no such folder")
+    if not place.is_dir():
+        raise ValueError(f"{said}: that is a file")
+    if root == place or root.is_relative_to(place):
+        raise ValueError(f"{said}: the course itself lies in it")
+    for name in ("solutions", "exercises", "work/grading"):
+        if place.is_relative_to(root / name):
+            raise ValueError(f"{said}: that is the course's own {name}")
 
 
 class Given(NamedTuple):
@@ -144,21 +174,42 @@ def collected(folder, root, options):
     options  as `Options` says
     returns  Given
     """
+    students, dates, wanted = words(root, options)
     assignments = names(root)
-    students = roster.read(options.roster) if options.roster else {}
-    dates = late.due_dates(options.due, assignments)
-    wanted = options.mapping and mapping.read(options.mapping, assignments)
     taken, refused = intake.collect(
         folder,
         assignments,
         root / "work/grading/submitted",
         wanted,
         set(students) if options.roster else None,
+        contents.fingerprints(
+            {name: notebook(source(root, name)) for name in assignments}
+        ),
     )
     if not taken:
         reasons = "".join(f"\n  {one}" for one in refused[:20])
         raise ValueError(f"{folder} holds no submission{reasons}")
     return Given(taken, refused, students, dates)
+
+
+def words(root, options):
+    """What the tables and dates of an instructor say.
+
+    root     of the course
+    options  as `Options` says
+    returns  (dict of students, dict of dates, mapping or None)
+    raises   ValueError that names what is wrong
+    """
+    assignments = names(root)
+    students = roster.read(options.roster) if options.roster else {}
+    dates = late.due_dates(options.due, assignments)
+    wanted = options.mapping and mapping.read(options.mapping, assignments)
+    return students, dates, wanted
+
+
+def source(root, assignment):
+    """Where the solutions to an assignment are."""
+    return Path(root) / "solutions" / assignment / f"{assignment}.ipynb"
 
 
 def names(root):
@@ -244,7 +295,7 @@ def outdated(config, work, digests, again):
         or known[key].status != records.GRADED
         or known[key].digest != digest
         or known[key].scored != scored[key]
-        or not autograded(work, key).exists()
+        or readable(autograded(work, key)) is None
     ]
 
 
@@ -346,7 +397,10 @@ def finished(config, work, given, todo, changed):
     with gradebook.opened(config) as book:
         class_ = standings(config, book, given, known, ready)
         names = given.students or class_.students
-        lines = tabulated(work, class_, names, given.refused)
+        due = gradebook.due(book)
+        if not given.students:
+            names = {*names, *(key[0] for key in unread(given.refused))}
+        lines = tabulated(work, class_, names, given.refused, due)
         pages(work, book, class_, lines)
     statistics = report.statistics(class_.cells, ready)
     report.write_statistics(work / "statistics.csv", statistics)
@@ -367,15 +421,35 @@ def finished(config, work, given, todo, changed):
 def standings(config, book, given, known, ready):
     """What is known of the class, with penalties worked out anew."""
     late_by = gradebook.penalise(book, config, ready)
+    root = config.CourseDirectory.root
+    most = {
+        a: points_of(source(root, a))
+        for _, a in unread(given.refused)
+        if a != intake.UNKNOWN
+    }
+    most |= {a: book.find_assignment(a).max_score for _, a in known}
     return Class(
         gradebook.people(book) | given.students,
-        {a: book.find_assignment(a).max_score for _, a in known},
+        most,
         known,
         in_order(config, gradebook.cells(book)),
         gradebook.penalties(book),
         gradebook.times(book),
         late_by,
     )
+
+
+def unread(refused):
+    """Pairs (student, assignment) of work that could not be taken.
+
+    refused  list of intake.Refused
+    """
+    return {one[2:] for one in refused if one.student and one.assignment}
+
+
+def points_of(path):
+    """The best possible points of the solution notebook at `path`."""
+    return float(sum(mark(c).get("points", 0) for c in notebook(path).cells))
 
 
 def in_order(config, cells):
@@ -419,16 +493,17 @@ class Class(NamedTuple):
     late: dict
 
 
-def tabulated(work, class_, names, refused):
+def tabulated(work, class_, names, refused, due):
     """Write the CSV files; returns list of report.Line.
 
     work     the folder of results
     class_   a Class
     names    who is in the class
     refused  list of intake.Refused
+    due      assignments that have a due date
     """
     students, most, known, cells, penalties, times, late_by = class_
-    lines = report.lines(names, most, known, cells, penalties, refused)
+    lines = report.lines(names, most, known, cells, penalties, refused, due)
     report.write_scores(
         work / "scores.csv", lines, students, known, times, late_by
     )
@@ -450,16 +525,26 @@ def pages(work, book, class_, lines):
         points.setdefault(key, {})[cell.name] = cell
     for line in lines:
         key = line[:2]
-        if line.score is None or not autograded(work, key).exists():
+        if line.status == report.REFUSED:
+            name = report.full_name(
+                class_.students.get(line.student, roster.Student(line.student))
+            )
+            title = f"{line.assignment}: {name}"
+            page = feedback.notice(title, [report.sentence(line)])
+            feedback.write(work / "feedback", *key, page)
+        graded = readable(autograded(work, key))
+        if line.score is None or graded is None:
             continue
         name = report.full_name(class_.students[line.student])
-        said = [report.sentence(line)]
+        said = [report.sentence(line)] if line.penalty else []
+        if line.penalty:
+            said.append(f"in all {line.final:.10g} points")
         if key in class_.times:
             said.append(f"handed in {class_.times[key]:%Y-%m-%d %H:%M} UTC")
         page = feedback.page(
             f"{line.assignment}: {name}",
-            [*said, f"in all {line.final:.10g} points"],
-            notebook(autograded(work, key)),
+            said,
+            graded,
             points[key],
             gradebook.comments(book, *key),
         )
@@ -503,7 +588,9 @@ def similar_in(config, assignment, submitted):
     }
     answers = {}
     for student, folder in submitted.items():
-        given, extra = graft.taken(stubs, notebook(folder / file))
+        if (stored := readable(folder / file)) is None:
+            continue
+        given, extra = graft.taken(stubs, stored)
         texts = {numbers[n]: text for n, text in given.items() if n in numbers}
         answers[student] = (texts, [t for more in extra.values() for t in more])
     return similarity.findings(
@@ -523,12 +610,20 @@ def published(root, assignment, source):
     }
     path = Path(root) / f"book/exercises/{assignment}.answers.py"
     if path.exists():
-        from shardlab.grading import kit
+        from shardlab.authoring import kit
 
         for answer in kit.read_answers(path):
             if answer.verdict == "right":
                 found.setdefault(answer.question, []).append(answer.text)
     return found
+
+
+def readable(path):
+    """The notebook at `path`, or None where there is none that can be read."""
+    try:
+        return notebook(path)
+    except (OSError, ValueError, AttributeError, TypeError, KeyError):
+        return None
 
 
 def notebook(path):

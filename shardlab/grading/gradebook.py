@@ -258,6 +258,14 @@ def set_due(book, dates):
         book.update_or_create_assignment(assignment, duedate=naive)
 
 
+def due(book):
+    """The names of the assignments that have a due date.
+
+    book  nbgrader's Gradebook
+    """
+    return {one.name for one in book.assignments if one.duedate is not None}
+
+
 def penalise(book, config, keys):
     """Let nbgrader work out anew what late submissions lose.
 

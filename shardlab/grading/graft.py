@@ -88,6 +88,27 @@ def remarks(template, submission):
     return said
 
 
+def typed_over(template, submission):
+    """The names of our checks into whose cells something was typed.
+
+    template    the released notebook
+    submission  the student's
+    returns     set of grade_ids; what stands there is never read
+    """
+    places, found = Places(template), set()
+    for cell in submission.cells:
+        place = places.of(cell)
+        if place is None or places.asks(place):
+            continue
+        ours = template.cells[place]
+        lines = {line.strip() for line in ours.source.splitlines()}
+        typed = {line.strip() for line in cell.source.splitlines()} - lines
+        code = [line for line in typed if line and line[0] != "#"]
+        if code and utils.is_grade(ours):
+            found.add(grade_id(ours))
+    return found
+
+
 def left_out(extra):
     """The sentence about cells that are not run, in a list; [] without any."""
     number = sum(map(len, extra.values()))

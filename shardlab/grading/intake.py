@@ -1,11 +1,12 @@
-"""Takes one plain notebook a student and assignment, and reports the rest.
+"""Takes one notebook for each student and assignment, and reports the rest.
 
 Nothing is followed, run or believed: a file is opened once, below folders that
 are no links, read up to a limit, and what is stored is our own notebook with
-the texts of its cells. Every path is either taken or reported.
+the texts of its cells. A notebook of another name, or in a zip archive, is
+taken by what it contains. Every path is either taken or reported, but for what
+systems leave behind.
 """
 
-import difflib
 import hashlib
 import json
 import os
@@ -14,14 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from shardlab.grading import roster, tables
+from shardlab.grading import contents, roster, tables
 
 MAX_BYTES = 5 << 20
 MAX_CELLS = 500
 MAX_DEPTH = 8
 MAX_DIGITS = 400
 KINDS = ("code", "markdown", "raw")
-ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
+ARCHIVES = (".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
+EMPTY = "is an empty folder"
+# Work that was handed in, and could not be told from that for other sets.
+UNKNOWN = "unknown"
 
 
 class Taken(NamedTuple):
@@ -47,7 +51,7 @@ class Refused(NamedTuple):
     place       relative to the folder, or to the mapping
     reason      words that follow the place in a sentence
     student     whose it is, if that can be said
-    assignment  likewise
+    assignment  likewise; UNKNOWN for work that may be for any of them
     """
 
     place: str
@@ -64,10 +68,16 @@ class Unfit(Exception):
 
 
 class Found(NamedTuple):
-    """A path below the folder: its parts, and None or why it is not taken."""
+    """A path below the folder.
+
+    parts   of the path
+    reason  None, or why it is not taken
+    member  the notebook's name in an archive; None for a file by itself
+    """
 
     parts: tuple
     reason: str | None
+    member: str | None = None
 
     @property
     def place(self):
@@ -83,7 +93,9 @@ class Wanted(NamedTuple):
     time: datetime | None = None
 
 
-def collect(folder, assignments, target, mapping=None, students=None):
+def collect(
+    folder, assignments, target, mapping=None, students=None, known=None
+):
     """Store the notebooks below `folder` where nbgrader looks for them.
 
     folder       one folder a student, named by the identifier, with notebooks
@@ -93,6 +105,8 @@ def collect(folder, assignments, target, mapping=None, students=None):
     target       the folder that submissions are stored in
     mapping      dict: place -> Wanted, as `mapping.read` returns it
     students     the identifiers on the roster; None takes anybody
+    known        what the cells of each assignment are known by, as
+                 `contents.fingerprints` returns it; None goes by names alone
     returns      (list of Taken, list of Refused), each in order of places
     raises       ValueError when `folder` is no folder that can be read
     """
@@ -104,14 +118,20 @@ def collect(folder, assignments, target, mapping=None, students=None):
             f"{error.strerror}"
         ) from None
     try:
-        paths = list(walk(root))
-        wanted, refused = chosen(paths, assignments, mapping)
+        paths = [p for p in walk(root) if not contents.is_litter(p.parts)]
+        wanted, refused = chosen(root, paths, assignments, mapping, known)
         wanted, more = settled(wanted, target, students)
         taken, last = stored(root, wanted, target)
     finally:
         os.close(root)
     taken.sort(key=lambda one: one.place)
-    return taken, sorted(refused + more + last)
+    keys = {one[:2] for one in taken}
+    # What lies beside a notebook that is taken says nothing of its points.
+    refused = [
+        one._replace(assignment="") if one[2:] in keys else one
+        for one in refused + more + last
+    ]
+    return taken, sorted(refused)
 
 
 def walk(root):
@@ -130,7 +150,7 @@ def walk(root):
             yield Found(parts, f"cannot be read: {error.strerror}")
             continue
         if not entries and parts:
-            yield Found(parts, "is an empty folder")
+            yield Found(parts, EMPTY)
         for name, is_folder, is_file in entries:
             path = (*parts, name)
             if is_folder and len(path) < MAX_DEPTH:
@@ -174,9 +194,9 @@ def opened(root, parts, flags=0):
         os.close(place)
 
 
-def chosen(paths, assignments, mapping):
+def chosen(root, paths, assignments, mapping, known):
     """Whose each path is: (list of (Found, Wanted), list of Refused)."""
-    wanted, refused, seen = [], [], set()
+    wanted, refused, seen, unclear = [], [], set(), []
     for path in paths:
         seen.add(path.place)
         if mapping is None:
@@ -185,14 +205,76 @@ def chosen(paths, assignments, mapping):
             one = mapping.get(path.place)
             reason = None if one else "is not in the mapping"
         if reason := path.reason or reason:
-            refused.append(Refused(path.place, reason, *(one or ())[:2]))
+            refused.append(Refused(path.place, reason, *whose(path, one)))
         elif not one.student:
             refused.append(Refused(path.place, "has no student in the mapping"))
+        elif one.assignment == UNKNOWN or is_zip(path.place):
+            unclear.append((path, one))
         else:
             wanted.append((path, one))
+    for path, one in unclear:
+        try:
+            wanted += by_content(root, path, one, assignments, known or {})
+        except Unfit as error:
+            hint = contents.assignment_named(path.place, assignments)
+            keys = (one.student, hint or one.assignment)
+            refused.append(Refused(path.place, str(error), *keys))
     for place in sorted(set(mapping or ()) - seen):
         refused.append(Refused(place, "is in the mapping, but not there"))
     return wanted, refused
+
+
+def whose(path, one):
+    """Student and assignment of a path that is not taken, if it is work."""
+    if one is not None:
+        return one[:2]
+    if path.reason not in (None, EMPTY) and roster.fault(path.parts[0]) is None:
+        return (path.parts[0], UNKNOWN)
+    return ()
+
+
+def is_zip(place):
+    """Whether a place is that of a zip archive, by its name."""
+    return place.lower().endswith(".zip")
+
+
+def by_content(root, path, one, assignments, known):
+    """What a file of another name, or an archive, holds of a student's work.
+
+    root         descriptor of the folder of submissions
+    path         Found
+    one          Wanted, whose assignment may be UNKNOWN
+    assignments  the names of assignments
+    known        as `collect` takes it
+    returns      list of (Found, Wanted)
+    raises       Unfit when there is none
+    """
+    data, _ = content(root, path.parts)
+    files = {None: data}
+    if is_zip(path.place):
+        files = contents.members(data)
+    found, unfit = {}, None
+    for name, text in files.items():
+        try:
+            assignment = contents.assignment_of(rewritten(text), known)
+        except Unfit as error:
+            unfit = error
+            continue
+        named = name or path.parts[-1]
+        assignment = assignment or contents.assignment_named(named, assignments)
+        if one.assignment in (UNKNOWN, assignment) and assignment:
+            if assignment in found:
+                raise Unfit(f"holds two notebooks for {assignment}")
+            found[assignment] = path._replace(member=name)
+        elif one.assignment != UNKNOWN and len(files) == 1:
+            found[one.assignment] = path._replace(member=name)
+    if not found and unfit:
+        raise unfit
+    if not found:
+        raise Unfit(
+            "is not the notebook of any assignment, by name or by cells"
+        )
+    return [(at, one._replace(assignment=a)) for a, at in found.items()]
 
 
 def by_folder(parts, assignments):
@@ -206,23 +288,36 @@ def by_folder(parts, assignments):
     if suffix == ".ipynb" and stem in assignments:
         return None, Wanted(student, stem)
     if suffix.lower() in ARCHIVES:
-        return "is an archive; unpack it first", None
-    near = difflib.get_close_matches(stem, assignments, 1)
-    hint = f" ({near[0]}.ipynb?)" if suffix == ".ipynb" and near else ""
-    return f"is not named like a notebook to grade{hint}", None
+        named = contents.assignment_named(name, assignments)
+        work = Wanted(student, named or UNKNOWN)
+        return "is an archive; send the notebook itself, or a zip", work
+    if suffix.lower() in (".ipynb", ".zip"):
+        return None, Wanted(student, UNKNOWN)
+    return "is no notebook", None
 
 
 def settled(wanted, target, students):
     """Refuse what two files claim, and whom the roster does not know."""
-    known = {name.lower(): {name} for name in names_in(target)}
-    places = {}
+    # Who was there before, or is on the roster, is whom a name means.
+    before = names_in(target) if students is None else students
+    known = {name.lower(): {name} for name in before}
+    first, places = set(known), {}
     for path, one in wanted:
-        known.setdefault(one.student.lower(), set()).add(one.student)
-        places.setdefault(one[:2], []).append(path.place)
+        if one.student.lower() not in first:
+            known.setdefault(one.student.lower(), set()).add(one.student)
+        places.setdefault(one[:2], []).append(path)
     kept, refused = [], []
     for path, one in wanted:
-        alike = sorted(known[one.student.lower()])
-        twice = [place for place in places[one[:2]] if place != path.place]
+        alike = sorted(known[one.student.lower()] - {one.student})
+        twice = [other for other in places[one[:2]] if other != path]
+        if any(is_named(other, one) for other in (path, *twice)):
+            # The name that was given out decides against copies of others.
+            if not is_named(path, one):
+                said = f"is left aside for {one.assignment}.ipynb beside it"
+                refused.append(Refused(path.place, said))
+                continue
+            twice = [other for other in twice if is_named(other, one)]
+        twice = [other.place for other in twice]
         if reason := doubt(one.student, students, alike, twice):
             refused.append(Refused(path.place, reason, *one[:2]))
         else:
@@ -230,12 +325,17 @@ def settled(wanted, target, students):
     return kept, refused
 
 
+def is_named(path, one):
+    """Whether a file has the name that its notebook was given out with."""
+    return path.parts[-1] == f"{one.assignment}.ipynb"
+
+
 def doubt(student, students, alike, twice):
     """Why it is unclear whose a notebook is, or which counts; or None."""
     if students is not None and student not in students:
         return f"is of {student}, who is not on the roster"
-    if len(alike) > 1:
-        names = " and ".join(alike)
+    if alike:
+        names = " and ".join(sorted([student, *alike]))
         return f"belongs to one of {names}, which differ in case only"
     if twice:
         return f"is there twice: {shown(twice[0])} is the same"
@@ -253,6 +353,8 @@ def stored(root, wanted, target):
     for path, one in wanted:
         try:
             data, time = content(root, path.parts)
+            if path.member is not None:
+                data = contents.members(data)[path.member]
             text = rewritten(data)
             time = one.time or time
         except Unfit as error:

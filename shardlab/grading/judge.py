@@ -3,6 +3,7 @@
 import base64
 import binascii
 import contextlib
+import hashlib
 import io
 import json
 import logging
@@ -15,10 +16,10 @@ import jax
 import nbformat
 from nbformat.v4 import new_output
 
-from shardlab import check
-from shardlab.check import NotAnswered, WrongAnswer
-from shardlab.grading import personal, pictures, plain, student
-from shardlab.grading.graft import grafted, remarks
+from shardlab.checks import cells, personal, plain, student
+from shardlab.checks.question import NotAnswered, OneLine, WrongAnswer
+from shardlab.grading import pictures
+from shardlab.grading.graft import grafted, remarks, typed_over
 from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
 
 with warnings.catch_warnings():
@@ -66,6 +67,8 @@ class Outcome(NamedTuple):
     stopped     sentences: which cell or check was stopped, and why
     notes       sentences for the instructor: checks that failed in a way that
                 their author did not foresee, cells that were left out
+    verdicts    dict: check -> None where it passed, else the type and the
+                message of its failure; those only that an answer was given to
     """
 
     student: str
@@ -73,6 +76,7 @@ class Outcome(NamedTuple):
     timed_out: bool
     stopped: list
     notes: list
+    verdicts: dict = {}
 
 
 class Notebook:
@@ -89,7 +93,7 @@ class Notebook:
         self.end = time.monotonic() + seconds.total
         self.boxes, self.ran, self.bad = {}, [], set()
         self.stops, self.timed_out, self.room = 0, False, MAX_OUTPUT
-        self.answered = False
+        self.answered, self.known = False, {}
 
     def __enter__(self):
         return self
@@ -164,12 +168,23 @@ class Notebook:
         return kept
 
     def ask(self, kind, name, arguments):
-        """The encoded answer to a check's question, as in `student`."""
+        """The encoded answer to a check's question, as in `student`.
+
+        A variable and a program are asked for once in a whole notebook, and
+        what a function returns must be the same whenever it is asked for: an
+        answer that changes with the question is none.
+        """
+        key = (kind, name, hashlib.sha256(arguments.encode()).digest())
+        if key in self.known and kind in ONCE:
+            self.answered = True
+            return self.known[key]
         question = {"kind": kind, "name": name, "arguments": arguments}
         self.answered = False
         reply = self.put(RUNNER, question)
         if isinstance(text := reply.get("answer"), str):
             self.answered = text != NOTHING
+            if self.answered:
+                self.agrees(key, text)
             return text
         if "missing" in reply:
             raise NotAnswered(plain.printable(reply["missing"]))
@@ -178,13 +193,24 @@ class Notebook:
         words = [plain.printable(word, 500) for word in listed(reply, "raised")]
         raise WrongAnswer(f"{name} raised {': '.join(words)}")
 
+    def agrees(self, key, text):
+        """Keep an answer; WrongAnswer if there was another one before."""
+        kind, name, _ = key
+        kept = text if kind in ONCE else hashlib.sha256(text.encode()).digest()
+        if self.known.setdefault(key, kept) != kept:
+            raise WrongAnswer(
+                f"{name} returned two different results for the same arguments"
+            )
+
     def execute(self, question, seconds=None):
         """What a fresh sandbox makes of an exported program."""
         return self.put(EXECUTOR, question, seconds)
 
 
 RUNNER = "shardlab.grading.runner"
-EXECUTOR = "shardlab.grading.executor"
+EXECUTOR = "shardlab.checks.executor"
+# Kinds of questions that are asked once; what these send is kept.
+ONCE = ("value", "expression", "program", "types")
 # A variable that waits for its answer.
 NOTHING = plain.encode(None)
 
@@ -221,11 +247,12 @@ class Graft(NbGraderPreprocessor):
 
     def __init__(self, template, **settings):
         super().__init__(**settings)
-        self.template, self.notes = template, []
+        self.template, self.notes, self.typed = template, [], set()
 
     def preprocess(self, nb, resources):
         """The grafted notebook instead of the submitted one."""
         self.notes = remarks(self.template, nb)
+        self.typed = typed_over(self.template, nb)
         return grafted(self.template, nb), resources
 
 
@@ -234,11 +261,20 @@ class Judge(NbGraderPreprocessor):
 
     checks   dict: grade_id -> text of the check, from our own source
     grading  dict of what `Notebook` takes, and the seed
+    stood    dict of verdicts of an earlier try, as in `Outcome`: these checks
+             are not asked again
+    graft    the Graft that made the notebook, or None
     """
 
-    def __init__(self, checks, grading, **settings):
+    @property
+    def typed(self):
+        """The checks into whose cells something was typed."""
+        return self.graft.typed if self.graft else set()
+
+    def __init__(self, checks, grading, stood=(), graft=None, **settings):
         super().__init__(**settings)
-        self.checks, self.grading = checks, grading
+        self.graft = graft
+        self.checks, self.grading, self.stood = checks, grading, dict(stood)
         self.stopped, self.notes, self.fault = [], [], None
         self.timed_out = False
 
@@ -262,21 +298,52 @@ class Judge(NbGraderPreprocessor):
 
     def first_round(self, nb, notebook):
         """Run everything in order; returns the numbers of unanswered checks."""
-        failed = []
+        failed, error = [], ""
         for number, cell in enumerate(nb.cells):
             if utils.is_grade(cell) and not utils.is_solution(cell):
-                notebook.answered = False
-                cell.outputs = self.verdict(cell)
-                guessed = notebook.answered or is_stopped(cell)
-                if has_failed(cell) and not guessed:
+                if not self.judged(cell, notebook):
                     failed.append(number)
+                    self.explain(cell, error)
             elif cell.cell_type == "code":
                 try:
                     cell.outputs = notebook.run(number, cell.source)
                 except Stopped as stop:
                     self.stopped.append(f"cell {number + 1}: {stop}")
                     cell.outputs = [failure("Stopped", str(stop))]
+                if utils.is_solution(cell):
+                    error = error_of(cell)
         return failed
+
+    def explain(self, cell, error):
+        """Say at a check without an answer where the answer may be.
+
+        cell   the check's
+        error  what the answer cell above ended with, in words, or ""
+        """
+        (shown,) = (o for o in cell.outputs if o.output_type == "error")
+        said = [f"the cell above ended with {error}"] if error else []
+        if cell.metadata.nbgrader.grade_id in self.typed:
+            said.append(
+                "this check's own cell was changed; what stands there is not "
+                "read, so write the answer into the cell above it"
+            )
+        words = "; ".join([shown.evalue, *said])
+        cell.outputs = [failure(shown.ename, words)]
+
+    def judged(self, cell, notebook):
+        """Write a check's verdict; whether it must not be asked again."""
+        name = cell.metadata.nbgrader.grade_id
+        if name in self.stood:
+            cell.outputs = verdict_of(name, self.stood[name])
+            return True
+        notebook.answered = False
+        cell.outputs = self.verdict(cell)
+        stopped = is_stopped(cell)
+        if not has_failed(cell):
+            self.stood[name] = None
+        elif notebook.answered and not stopped:
+            self.stood[name] = failure_of(cell)
+        return name in self.stood or stopped
 
     def runs_after(self, nb, number):
         """Whether code of the student stands after the cell `number`."""
@@ -293,9 +360,11 @@ class Judge(NbGraderPreprocessor):
         that got an answer is not asked again: two answers are a guess.
         """
         for number in failed:
-            found = self.verdict(nb.cells[number])
+            cell = nb.cells[number]
+            found = self.verdict(cell)
             if not any(output.output_type == "error" for output in found):
-                nb.cells[number].outputs = found
+                cell.outputs = found
+                self.stood[cell.metadata.nbgrader.grade_id] = None
 
     def verdict(self, cell):
         """The outputs of a check: an error for a failure."""
@@ -308,7 +377,7 @@ class Judge(NbGraderPreprocessor):
             return [failure("Stopped", str(stop))]
         except Unavailable:
             raise
-        except (check.OneLine, AssertionError) as error:
+        except (OneLine, AssertionError) as error:
             message = plain.printable(str(error))
             return [failure(type(error).__name__, message)]
         except Exception as error:
@@ -317,7 +386,26 @@ class Judge(NbGraderPreprocessor):
             if note not in self.notes:  # checks that failed are asked twice
                 self.notes.append(note)
             return [failure("WrongAnswer", f"no answer to this: {words}")]
-        return [new_output("stream", name="stdout", text=f"{name}: passed\n")]
+        return verdict_of(name, None)
+
+
+def verdict_of(name, failed):
+    """The outputs of the check `name`; `failed` is as in `Outcome.verdicts`."""
+    if failed is not None:
+        return [failure(*failed)]
+    return [new_output("stream", name="stdout", text=f"{name}: passed\n")]
+
+
+def error_of(cell):
+    """The error that a cell ended with, in words, or ""."""
+    errors = [o for o in cell.outputs if o.output_type == "error"]
+    return "; ".join(f"{e.ename}: {e.evalue}"[:300] for e in errors)
+
+
+def failure_of(cell):
+    """The type and the message of a check's failure."""
+    (error,) = (o for o in cell.outputs if o.output_type == "error")
+    return [error.ename, error.evalue]
 
 
 def has_failed(cell):
@@ -331,11 +419,22 @@ def is_stopped(cell):
 
 
 def checks_of(notebook):
-    """The texts of a solution's checks, compiled, by grade_id."""
+    """The texts of a solution's checks, compiled, by grade_id.
+
+    Before each stand the imports of checks that the notebook makes elsewhere.
+    """
+    ours = [cell for cell in notebook.cells if not utils.is_solution(cell)]
+    checks = [cell for cell in ours if utils.is_grade(cell)]
+    imports = cells.imports(
+        cell.source
+        for cell in ours
+        if cell.cell_type == "code" and cell not in checks
+    )
     return {
-        cell.metadata.nbgrader.grade_id: compile(cell.source, "<check>", "exec")
-        for cell in notebook.cells
-        if utils.is_grade(cell) and not utils.is_solution(cell)
+        cell.metadata.nbgrader.grade_id: compile(
+            imports + cell.source, "<check>", "exec"
+        )
+        for cell in checks
     }
 
 
@@ -353,6 +452,7 @@ def grade(
     seconds=SECONDS,
     isolated=True,
     limits=LIMITS,
+    stood=(),
 ):
     """Grade one submission that lies where nbgrader expects it.
 
@@ -364,6 +464,7 @@ def grade(
     seconds     as `Seconds` says
     isolated    False runs the student's cells with all your rights
     limits      of each sandbox
+    stood       verdicts of an earlier try, which stand, as in `Outcome`
     returns     Outcome; points and outputs are in the gradebook and below the
                 autograded directory
     raises      RuntimeError when it could not be graded for a reason that is
@@ -379,12 +480,17 @@ def grade(
         "limits": limits,
         "variables": {personal.VARIABLE: identifier},
     }
-    judge = Judge(checks, grading)
+    judge = Judge(checks, grading, stood, graft)
     with personal.belonging_to(identifier):
         convert(config, identifier, assignment, graft, judge)
     notes = graft.notes + judge.notes
     return Outcome(
-        identifier, assignment, judge.timed_out, judge.stopped, notes
+        identifier,
+        assignment,
+        judge.timed_out,
+        judge.stopped,
+        notes,
+        judge.stood,
     )
 
 

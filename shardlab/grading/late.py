@@ -1,9 +1,11 @@
 """When work was due, and what handing it in late costs."""
 
+import json
 import math
 import re
 import warnings
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from traitlets import Float
@@ -56,6 +58,40 @@ def policy(text):
     if "day" not in settings:
         raise ValueError(f"the late policy {text!r} does not say day=PERCENT")
     return Policy(**settings)
+
+
+def kept(path, policy):
+    """The policy of a course: as it is said now, or was the last time.
+
+    path     of the file in which it is kept
+    policy   a Policy, which is kept from now on, or None
+    returns  Policy; none is lost by a command that does not name it
+    raises   ValueError when the file is not one that this wrote
+    """
+    if policy is not None:
+        words = json.dumps(policy._asdict()) + "\n"
+        tables.replace(path, words.encode())
+        return policy
+    try:
+        return Policy(**json.loads(Path(path).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Policy()
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{path} is damaged; say LATE= again, or LATE=none"
+        ) from None
+
+
+def said(policy):
+    """A policy in words."""
+    if not policy.day:
+        return "late work loses nothing"
+    text = f"late work loses {policy.day:g} % for each day begun"
+    if policy.most < 100:
+        text += f", at most {policy.most:g} %"
+    if policy.grace:
+        text += f", after {policy.grace:g} minutes that cost nothing"
+    return text
 
 
 def setting(name, number):

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
-from shardlab.grading import intake, late, roster, tables
+from shardlab.grading import contents, intake, late, roster, tables
 
 NEEDED = ("file", "student", "assignment")
 OPTIONAL = ("submitted", "guess")
@@ -98,13 +98,18 @@ def draft(folder, assignments, students):
             f"FOLDER must be a folder, got {str(folder)!r}: {error.strerror}"
         ) from None
     try:
-        places = [p.place for p in intake.walk(root) if p.reason is None]
+        places = [
+            p.place
+            for p in intake.walk(root)
+            if p.reason is None and not contents.is_litter(("", *p.parts))
+        ]
     finally:
         os.close(root)
     return [
         guessed(place, assignments, students)
         for place in sorted(places)
-        if place.endswith(".ipynb") and place == tables.neutral(place)
+        if place.lower().endswith((".ipynb", ".zip"))
+        and place == tables.neutral(place)
     ]
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 
-from shardlab.grading import pipes
+from shardlab.checks import pipes
 
 
 def faults(hidden, readable, limits):
@@ -31,6 +31,8 @@ def faults(hidden, readable, limits):
         found.append("sockets to the machine below can be made")
     if len([name for name in os.listdir("/proc") if name.isdecimal()]) > 4:
         found.append("processes of others are seen")
+    if files():
+        found.append("files of the machine are open")
     if os.getuid() == 0:
         found.append("it runs as root")
     if resource.getrlimit(resource.RLIMIT_FSIZE)[0] > limits["file"]:
@@ -69,6 +71,15 @@ def opens(path):
         os.close(os.open(path, os.O_WRONLY))
         return True
     return False
+
+
+def files():
+    """Open files of the first process that are no pipes, by their names."""
+    names = []
+    for name in os.listdir("/proc/1/fd"):
+        with contextlib.suppress(OSError):
+            names.append(os.readlink(f"/proc/1/fd/{name}"))
+    return [n for n in names if n.startswith("/") and n != os.devnull]
 
 
 def networks():

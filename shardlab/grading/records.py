@@ -22,9 +22,11 @@ class Record(NamedTuple):
     digest      of the submission, the checks and the options
     seed        what the hidden checks drew from
     seconds     how long grading took
+    tries       2 where the first one met a deadline: the second has the same
+                hidden numbers, and keeps what stood
     scored      in how many cells of the gradebook it left a score
     timed_out   whether it met a deadline, in its second try as well
-    stopped     sentences: which cells were stopped, and why
+    stopped     sentences: which cells were stopped in which try, and why
     notes       sentences: checks that met an answer they do not know, cells
                 that were left out
     error       why it failed, "" if it did not
@@ -41,6 +43,7 @@ class Record(NamedTuple):
     stopped: list = []
     notes: list = []
     error: str = ""
+    tries: int = 1
 
 
 def write(folder, record):
@@ -58,13 +61,26 @@ def read(folder):
     """Every record.
 
     folder   the folder of records
-    returns  dict: (student, assignment) -> Record
+    returns  dict: (student, assignment) -> Record. A damaged file is a record
+             of a failure, which names it: the work is graded anew when it is
+             handed in again, and nobody else is concerned
     """
-    found = [
-        Record(**json.loads(path.read_text(encoding="utf-8")))
-        for path in sorted(Path(folder).glob("*/*.json"))
-    ]
+    found = [one(path) for path in sorted(Path(folder).glob("*/*.json"))]
     return {(record.student, record.assignment): record for record in found}
+
+
+def one(path):
+    """The record that a file holds."""
+    names = path.stem, path.parent.name
+    try:
+        record = Record(**json.loads(path.read_text(encoding="utf-8")))
+        if record[:2] == names:
+            return record
+        reason = "it is of another submission"
+    except (OSError, TypeError, ValueError) as error:
+        reason = str(error)
+    said = f"{path} is damaged ({reason}): grade this submission again"
+    return Record(*names, FAILED, "", error=said)
 
 
 def digest(*parts):
@@ -88,4 +104,4 @@ def library():
 
 
 # What a process that graded reports, and a record keeps.
-KEPT = ("seconds", "scored", "timed_out", "stopped", "notes")
+KEPT = ("seconds", "scored", "timed_out", "stopped", "notes", "tries")

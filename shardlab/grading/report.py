@@ -5,11 +5,13 @@ import math
 from datetime import UTC
 from typing import NamedTuple
 
-from shardlab.grading import records, roster, tables
+from shardlab.grading import intake, records, roster, tables
 
 NOT_HANDED_IN = "not handed in"
 REFUSED = "refused"
 BY_HAND = "to be graded by hand"
+# Who did not hand in what fewer than these did may never have had it.
+GIVEN_OUT = 1 / 4
 
 PAPER = (
     "student",
@@ -58,7 +60,7 @@ class Line(NamedTuple):
         return None if self.score is None else self.score - self.penalty
 
 
-def lines(students, most, known, cells, penalties, refused):
+def lines(students, most, known, cells, penalties, refused, due=()):
     """The standing of every student in every assignment.
 
     students   identifiers; further ones are added for whom there is a record
@@ -67,7 +69,10 @@ def lines(students, most, known, cells, penalties, refused):
     cells      list of gradebook.Cell
     penalties  dict: (student, assignment) -> points
     refused    list of intake.Refused
-    returns    list of Line, by assignment and student
+    due        assignments that have a due date
+    returns    list of Line, by assignment and student. Who handed in nothing
+               has 0 points for an assignment that is due, or that a share of
+               GIVEN_OUT of the class handed in; for another, no points
     """
     points = collections.defaultdict(list)
     for cell in cells:
@@ -75,7 +80,13 @@ def lines(students, most, known, cells, penalties, refused):
     reasons = {}
     for one in refused:
         reasons.setdefault((one.student, one.assignment), str(one))
+    unclear = {
+        student: reason
+        for (student, assignment), reason in reasons.items()
+        if assignment == intake.UNKNOWN
+    }
     names = sorted({*students, *(student for student, _ in known)})
+    given = {*due, *given_out(known, names)}
     return [
         line(
             (student, assignment),
@@ -84,18 +95,45 @@ def lines(students, most, known, cells, penalties, refused):
             points[student, assignment],
             penalties.get((student, assignment), 0.0),
             reasons.get((student, assignment)),
+            unclear.get(student),
+            assignment in given,
         )
         for assignment in sorted(most)
         for student in names
     ]
 
 
-def line(key, most, record, cells, penalty, reason):
-    """The standing of one student in one assignment."""
+def given_out(known, names):
+    """The assignments that so many handed in that all must have had them.
+
+    known    dict: (student, assignment) -> records.Record
+    names    identifiers of the class
+    returns  set of assignments
+    """
+    handed_in = collections.Counter(assignment for _, assignment in known)
+    least = GIVEN_OUT * len(names)
+    return {name for name, number in handed_in.items() if number >= least}
+
+
+def line(key, most, record, cells, penalty, reason, unclear, given):
+    """The standing of one student in one assignment.
+
+    key       pair (student, assignment)
+    most      the best possible score
+    record    records.Record, or None
+    cells     list of gradebook.Cell
+    penalty   points lost for being late
+    reason    why a file of theirs for this assignment is not taken, or None
+    unclear   why a file of theirs is not taken that may be for any assignment
+    given     whether all must have had this assignment
+    returns   Line
+    """
+    if record is None:
+        reason = reason or unclear
     remarks = [reason] if reason else []
     if record is None:
         status = REFUSED if reason else NOT_HANDED_IN
-        score = None if reason else 0.0
+        score = None if reason or not given else 0.0
         return Line(*key, status, score, 0.0, most, {}, remarks)
     if reason:
         remarks.append("the points are those of an earlier file")
@@ -103,13 +141,21 @@ def line(key, most, record, cells, penalty, reason):
         remarks.append("timed out, twice")
     remarks += [*record.stopped, *record.notes]
     if record.status != records.GRADED:
-        error = [record.error] if record.error else []
+        error = [briefly(record.error)] if record.error else []
         return Line(*key, record.status, None, 0.0, most, {}, remarks + error)
     waits = [c for c in cells if c.auto is None and c.manual is None]
     points = {c.name: None if c in waits else c.score for c in cells}
     score = sum(cell.score for cell in cells)
     status = BY_HAND if waits else records.GRADED
     return Line(*key, status, score, penalty, most, points, remarks)
+
+
+def briefly(error):
+    """An error as one line of a table: its first words and its last."""
+    said = [line.strip() for line in error.splitlines() if line.strip()]
+    if len(said) < 2:
+        return " ".join(said)[:400]
+    return f"{said[0][:200]} ... {said[-1][:200]}"
 
 
 def write_scores(path, lines, students, known, times, late):
@@ -170,7 +216,10 @@ def standing(line, students, record, time):
         "final": line.final,
         "max_score": line.most,
         "remarks": "; ".join(line.remarks),
-        "seed": record.seed if record else None,
+        # In words: a spreadsheet program would round so long a number.
+        "seed": hex(record.seed)
+        if record and record.seed is not None
+        else None,
         "seconds": record.seconds if record else None,
     }
 
@@ -253,10 +302,12 @@ def by_student(lines):
 
 def sentence(line):
     """The standing in one assignment, in words that a student may read."""
-    if line.score is None:
-        return "not graded yet"
+    if line.status == REFUSED:
+        return f"not graded: {line.remarks[0]}"
     if line.status == NOT_HANDED_IN:
         return NOT_HANDED_IN
+    if line.score is None:
+        return "not graded yet"
     text = f"{line.score:.10g} of {line.most:.10g} points"
     if line.penalty:
         text += f", less {line.penalty:.10g} for being late"

@@ -13,8 +13,8 @@ import traceback
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from shardlab.check import NotAnswered, WrongAnswer
-from shardlab.grading import pipes, student
+from shardlab.checks import pipes, student
+from shardlab.checks.question import NotAnswered, WrongAnswer
 
 MAX_TEXT = 20_000
 MAX_PICTURES = 4

@@ -75,17 +75,23 @@ class Sandbox:
     def __init__(self, module, limits=LIMITS, isolated=True, variables=None):
         self.buffer, self.asked, self.isolated = b"", 0, isolated
         self.group, self.folder = [], None
-        self.complaints = tempfile.TemporaryFile()  # noqa: SIM115
+        # A pipe, and no file: what inside can be opened again leads nowhere.
+        self.complaints, complaints = os.pipe()
         command = [sys.executable, "-m", module]
         environment = surroundings(variables or {})
         allowed = []
         if isolated:
             self.group = control_groups(limits)
             allowed = filtered()
-            command = start(self.group, limits) + wrapped(
-                command, environment, limits, *allowed
-            )
-            environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
+            words = wrapped(environment, limits, *allowed)
+            allowed.append(written("\0".join(words).encode()))
+            # Inside, the command line and the environment of bubblewrap can
+            # be read: its arguments come by a pipe, and it is given nothing.
+            command = start(self.group, limits) + [
+                *(found("bwrap"), "--args", str(allowed[-1]), "--"),
+                *command,
+            ]
+            environment = {}
         else:
             self.folder = tempfile.mkdtemp(prefix="grading-")
             environment |= {"HOME": self.folder, "PATH": os.environ["PATH"]}
@@ -94,7 +100,7 @@ class Sandbox:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self.complaints,
+                stderr=complaints,
                 bufsize=0,
                 env=environment,
                 cwd=self.folder or "/",
@@ -105,7 +111,7 @@ class Sandbox:
             self.tidy()
             raise Unavailable(f"{command[0]}: {error.strerror}") from None
         finally:
-            for file in allowed:
+            for file in [*allowed, complaints]:
                 os.close(file)
         os.set_blocking(self.process.stdin.fileno(), False)
 
@@ -117,13 +123,15 @@ class Sandbox:
 
     def ready(self):
         """Wait until the process answers; raises Unavailable if it does not."""
-        copy = os.dup(self.complaints.fileno())  # `ask` closes what it ends
-        with open(copy, "rb") as complaints:
+        copy = os.dup(self.complaints)  # `ask` closes what it ends
+        os.set_blocking(copy, False)
+        with open(copy, "rb", buffering=0) as complaints:
             try:
                 self.ask({"ready": True}, BOOT_SECONDS)
+                self.hear_no_more()
             except Stopped as stop:
-                complaints.seek(0)
-                said = complaints.read(4000).decode(errors="replace").strip()
+                said = (complaints.read(4000) or b"").decode(errors="replace")
+                said = said.strip()
                 last = said.splitlines()[-1] if said else str(stop)
                 raise Unavailable(
                     f"the sandbox did not start: {last}"
@@ -206,9 +214,15 @@ class Sandbox:
                 pipe.close()
         self.tidy()
 
+    def hear_no_more(self):
+        """Close the pipe for complaints: there are none after the start."""
+        if self.complaints is not None:
+            os.close(self.complaints)
+            self.complaints = None
+
     def tidy(self):
         """Remove the sandbox's folder and control groups."""
-        self.complaints.close()
+        self.hear_no_more()
         for group in self.group:
             remove(group)
         if self.folder:
@@ -277,11 +291,21 @@ def filtered():
     """
     if os.uname().machine not in CALLS:
         return []
+    called = steps(*CALLS[os.uname().machine])
+    return [written(b"".join(struct.pack("HBBI", *step) for step in called))]
+
+
+def written(data):
+    """A descriptor from which these few bytes can be read, once."""
     out, into = os.pipe()
     with open(into, "wb") as pipe:
-        for step in steps(*CALLS[os.uname().machine]):
-            pipe.write(struct.pack("HBBI", *step))
-    return [out]
+        pipe.write(data)
+    return out
+
+
+def found(program):
+    """The path of a program; its name where it is nowhere."""
+    return shutil.which(program) or program
 
 
 def steps(machine, socket, barred):
@@ -298,9 +322,9 @@ def steps(machine, socket, barred):
     yield (give, 0, 0, no_family)
 
 
-def wrapped(command, environment, limits, *filters):
-    """`command` behind bubblewrap, as a list of words."""
-    words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns"]
+def wrapped(environment, limits, *filters):
+    """What bubblewrap is told, as a list of words."""
+    words = ["--unshare-all", "--unshare-user", "--disable-userns"]
     words += ["--uid", "1000", "--gid", "1000", "--die-with-parent"]
     words += ["--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
     # When root grades, its number owns the kernel's settings, inside as well.
@@ -330,7 +354,7 @@ def wrapped(command, environment, limits, *filters):
     }
     for name, text in {**environment, **home}.items():
         words += ["--setenv", name, text]
-    return [*words, "--chdir", "/tmp/home", "--remount-ro", "/", "--", *command]
+    return [*words, "--chdir", "/tmp/home", "--remount-ro", "/"]
 
 
 def visible():
@@ -344,7 +368,8 @@ def visible():
 def start(groups, limits):
     """Words that enter the control groups, set limits, and run the rest."""
     enter = "".join(f"echo $$ > {group}/cgroup.procs && " for group in groups)
-    words = ["sh", "-c", f'{enter}exec "$@"', "sh", "prlimit", "--core=0"]
+    words = [found("sh"), "-c", f'{enter}exec "$@"', "sh"]
+    words += [found("prlimit"), "--core=0"]
     words += [f"--fsize={limits.file}", "--nofile=1024"]
     if not any("memory" in str(group) or unified(group) for group in groups):
         words += [f"--as={limits.memory + GB}"]

@@ -21,14 +21,26 @@ from rapidfuzz.distance import Indel
 LEAST_TOKENS = 40
 MAX_TOKENS = 2000
 ALIKE = 0.9
-# Shared by more of the class than this, an answer is what one writes.
-COMMON = 1 / 3
+# Shared by more of the class than this, an answer is what one writes; unless
+# it is so long that two people would not write it alike.
+COMMON, LONG_TOKENS = 1 / 3, 80
 # The parts of the library that compute what the questions ask for.
-INSTRUMENTS = re.compile(
-    # Bounded everywhere: what is searched is what a student chose to write.
-    r"\bshardlab\s{0,20}(?:\.|import\s{0,20}\(?[\w\s,]{0,300}?\b)\s{0,20}"
-    r"(cost|ring|count|strategies|memory|pipeline|plan|agreement|grading\.kit)\b"
+INSTRUMENTS = frozenset(
+    {
+        "agreement",
+        "authoring",
+        "cost",
+        "count",
+        "evidence",
+        "memory",
+        "pipeline",
+        "plan",
+        "ring",
+        "strategies",
+    }
 )
+# Words, and single characters that are none: read in one pass.
+WORDS = re.compile(r"\w+|[^\w \t]")
 SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -109,7 +121,11 @@ def read(text):
 
 def own(text, stub):
     """The tokens of an answer that were not given out with the question."""
-    answer, given = tokens(text), tokens(stub)
+    return added(tokens(text), tokens(stub))
+
+
+def added(answer, given):
+    """The tokens of an answer that are not among those given out."""
     return [
         token
         for step in Indel.opcodes(given, answer)
@@ -128,6 +144,12 @@ def findings(assignment, stubs, published, answers):
     returns     list of Finding
     """
     found = instruments(assignment, stubs, answers)
+    further = {
+        student: [
+            words for t in extra if len(words := tokens(t)) >= LEAST_TOKENS
+        ]
+        for student, (_, extra) in answers.items()
+    }
     for question, stub in stubs.items():
         known = [own(text, stub) for text in published.get(question, ())]
         given = {
@@ -136,7 +158,42 @@ def findings(assignment, stubs, published, answers):
             if question in texts
         }
         found += compared(assignment, question, known, given)
+        given = tokens(stub)
+        cells = {
+            student: [added(words, given) for words in mine]
+            for student, mine in further.items()
+        }
+        found += beside(assignment, question, known, cells)
     return found
+
+
+def beside(assignment, question, known, further):
+    """Published answers that stand in cells of a student's own.
+
+    assignment  the name
+    question    the answer cell
+    known       lists of tokens of the published answers
+    further     dict: student -> lists of tokens of cells of their own, without
+                those that were given out
+    returns     list of Finding
+    """
+    copies = [words for words in known if len(words) >= LEAST_TOKENS]
+    mine = [
+        (student, words)
+        for student, cells in further.items()
+        for words in cells
+        if len(words) >= LEAST_TOKENS
+    ]
+    texts = encoded([*(words for _, words in mine), *copies])
+    best = {}
+    near = nearest(texts[: len(mine)], texts[len(mine) :])
+    for (student, words), like in zip(mine, near, strict=True):
+        if like >= ALIKE:
+            best[student] = max(best.get(student, (0, 0)), (like, len(words)))
+    return [
+        Finding(assignment, question, "published", (student,), like, length)
+        for student, (like, length) in best.items()
+    ]
 
 
 def compared(assignment, question, known, given):
@@ -198,10 +255,11 @@ def alike(assignment, question, shapes, forms, number):
     found = []
     for group in groups(table >= ALIKE):
         students = sorted(s for i in group for s in forms[shapes[i]])
-        if len(students) < 2 or len(students) > max(3, COMMON * number):
+        length = min(len(shapes[i]) for i in group)
+        common = len(students) > max(3, COMMON * number)
+        if len(students) < 2 or (common and length < LONG_TOKENS):
             continue
         least = float(table[np.ix_(group, group)].min())
-        length = min(len(shapes[i]) for i in group)
         rest = [assignment, question, "alike", tuple(students)]
         found.append(Finding(*rest, least, length))
     return found
@@ -229,11 +287,31 @@ def instruments(assignment, stubs, answers):
     for student, (texts, extra) in answers.items():
         cells = [*texts.items(), *(("a further cell", text) for text in extra)]
         for question, text in cells:
-            code = INSTRUMENTS.search(without_comments(text))
-            if code and not INSTRUMENTS.search(stubs.get(question, "")):
+            given = stubs.get(question, "")
+            if asks(without_comments(text)) and not asks(given):
                 rest = [assignment, question, "instrument", (student,)]
                 found.append(Finding(*rest, 0.0, 0))
     return found
+
+
+def asks(text):
+    """Whether a program names an instrument of the book, in one pass."""
+    state, depth = "", 0
+    for match in WORDS.finditer(text):
+        word = match[0]
+        if word == "shardlab":
+            state, depth = "named", 0
+        elif state == "named":
+            state = {".": "part", "import": "list"}.get(word, "")
+        elif state and word in INSTRUMENTS:
+            return True
+        elif state == "part":
+            state = ""
+        elif state == "list":
+            depth += (word == "(") - (word == ")")
+            more = word in ",()" or word.isidentifier()
+            state = "list" if more or (depth and word == "\n") else ""
+    return False
 
 
 def without_comments(text):

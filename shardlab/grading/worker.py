@@ -20,12 +20,12 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 import nbformat  # noqa: E402
 
+from shardlab.checks import pipes  # noqa: E402
 from shardlab.grading import (  # noqa: E402
     course,
     feedback,
     gradebook,
     late,
-    pipes,
 )
 
 PARENT_DIES = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -45,9 +45,9 @@ def graded(judge, config, question, options):
 
     judge     the module that grades
     config    as `course.grading` returns it
-    question  dict: student, assignment and seed
+    question  dict of the fields of `batch.Task`
     options   dict: seconds and isolated, as `judge.grade` takes them
-    returns   dict: what a record holds of it
+    returns   dict: what a record holds of it, and the verdicts that stand
     """
     student, assignment = question["student"], question["assignment"]
     begun = time.monotonic()
@@ -59,6 +59,7 @@ def graded(judge, config, question, options):
         question["seed"],
         seconds=judge.Seconds(*options["seconds"]),
         isolated=options["isolated"],
+        stood=question["stood"],
     )
     must_be_safe(config, student, assignment)
     with gradebook.opened(config) as book:
@@ -67,6 +68,7 @@ def graded(judge, config, question, options):
         "timed_out": bool(outcome.timed_out),
         "stopped": list(outcome.stopped),
         "notes": list(outcome.notes),
+        "verdicts": dict(outcome.verdicts),
         "scored": scored,
         "seconds": round(time.monotonic() - begun, 3),
     }

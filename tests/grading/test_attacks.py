@@ -4,6 +4,7 @@ Here a dozen of them are graded, with `--suite=whole` all; as a table:
 `python -m tests.grading.suite`.
 """
 
+import itertools
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 
 from shardlab.grading import judge
 from tests.grading import suite
-from tests.grading.suite import course, honest, rows
+from tests.grading.suite import course, grid, honest, rows
 from tests.tree import ROOT
 
 DOZEN = {
@@ -50,6 +51,28 @@ def test_every_name_stands_for_one_row():
 @pytest.mark.parametrize("kind", suite.NAMES)
 def test_every_class_has_rows_beyond_the_table(kind):
     assert len(suite.members(kind)) > 20
+
+
+def test_every_row_has_one_place_in_the_grid():
+    listed = [name for names in grid.PLACES.values() for name in names]
+    assert sorted(listed) == sorted(row.name for _, row in ALL)
+    every = set(itertools.product(grid.WHERE, grid.WHAT, grid.WHO))
+    assert set(grid.PLACES) | set(grid.EMPTY) <= every
+
+
+def test_the_grid_has_no_gap_without_a_reason():
+    assert grid.gaps() == []
+    assert not set(grid.PLACES) & set(grid.EMPTY)
+    assert all(len(why.split()) > 3 for why in grid.EMPTY.values())
+
+
+def test_the_grid_shows_its_gaps(monkeypatch):
+    monkeypatch.delitem(grid.PLACES, ("file", "size", "others"))
+    known = grid.places()
+    said = grid.table(row.name for _, row in ALL if row.name in known)
+    (line,) = (line for line in said.splitlines() if "gap" in line)
+    assert line.split() == ["file", "1", "7", "-", "gap", "1"]
+    assert grid.gaps() == [("file", "size", "others")]
 
 
 @pytest.mark.parametrize("row", CHOSEN)

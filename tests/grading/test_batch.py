@@ -1,6 +1,7 @@
 """Many submissions: killed, stopped, resumed, and nothing lost or double."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shardlab.grading import batch, course, grade, gradebook, records
+from shardlab.grading import batch, course, grade, gradebook, records, report
 from tests.grading import classroom
 from tests.grading.classroom import NAME, hand_in, log, table
 
@@ -76,7 +77,19 @@ def test_what_kills_the_grader_fails_alone_and_all_others_are_graded(root):
     seeds = {row["seed"] for row in table(root).values()}
     assert len(seeds) == 13
     lines = (root / "log").read_text().splitlines()
-    assert f"s0 {table(root)['s0']['seed']}" in lines
+    assert f"s0 {int(table(root)['s0']['seed'], 0)}" in lines
+    assert all(int(seed, 0) >> 128 == 1 for seed in seeds)
+    # A second try repeats the numbers, keeps what stood, and is on record.
+    for who in ("tired", "stuck"):
+        (drawn,) = {line for line in lines if line.startswith(who)}
+        assert drawn == f"{who} {int(table(root)[who]['seed'], 0)}"
+        stood = (root / "stood").read_text().splitlines()
+        assert [f"{who} []", f"{who} ['a']"] == [
+            line for line in stood if line.startswith(who)
+        ]
+        assert record(root, who).tries == 2
+        assert record(root, who).stopped[0] == "first try, a: slow"
+    assert record(root, "s0").tries == 1
 
 
 def workers(driver):
@@ -294,6 +307,34 @@ def test_cells_that_came_or_went_are_entered_and_named(here):
     assert (row["a"], row["c"], row["proof"]) == ("2", "2", "")
     assert "b" not in row
     assert row["max_score"] == "6"
+
+
+def test_a_damaged_record_changes_nothing_for_others(here):
+    hand_in(here, ada="points 1", bo="points 2", cy="points 2")
+    classroom.graded(here)
+    place = here / f"work/grading/records/{NAME}"
+    (place / "ada.json").write_text('{"student": "ada"')
+    text = (place / "cy.json").read_text()
+    (place / "bo.json").write_text(text)  # of another one
+    work = here / "work/grading"
+    (work / f"autograded/cy/{NAME}/{NAME}.ipynb").write_text("{")
+    summary = classroom.graded(here)
+    assert (summary.graded, summary.unchanged) == (3, 0)
+    assert {row["score"] for row in table(here).values()} == {"2", "4"}
+    # Work that is not here any more keeps no zero, and a name to look for.
+    shutil.rmtree(here / "submissions/ada")
+    (place / "ada.json").write_text("[]")
+    (work / f"submitted/ada/{NAME}/{NAME}.ipynb").write_text("{")
+    classroom.graded(here)
+    row = table(here)["ada"]
+    assert (row["status"], row["final"]) == ("failed", "")
+    assert f"records/{NAME}/ada.json is damaged" in row["remarks"]
+
+
+def test_an_error_is_one_line_of_a_table():
+    trace = "\n".join(["Traceback:", *["  File x"] * 90, "ValueError: no"])
+    assert report.briefly(trace) == "Traceback: ... ValueError: no"
+    assert report.briefly("it ended") == "it ended"
 
 
 def test_only_one_batch_at_a_time(here):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardlab import check
-from shardlab.grading import expression, identity, plain, student
+from shardlab.checks import expression, identity, plain, student
 
 D, V, k, j = sympy.symbols("D V k j", integer=True, positive=True)
 
@@ -581,3 +581,104 @@ def test_an_expression_that_is_not_there_is_not_answered():
         pytest.raises(check.NotAnswered),
     ):
         student.expression("formula")
+
+
+# Nobody pays for another: what is asked about one formula has an end.
+
+CHEAP_CONDITIONS = ", ".join(
+    f"(D, Eq(Sum(Sum(1, (k, 1, 40)), (j, 1, 40)), {n}))" for n in range(18)
+)
+COSTLY = {
+    "conditions": f"Piecewise({CHEAP_CONDITIONS}, (1, True))",
+    "indices and numbers": "Sum(Sum(Sum(1, (k, 1, 999)), (j, 1, 999)), "
+    "(i, 1, 999))",
+    "roots": "Sum(sqrt(k) + sqrt(k + 1), (k, 1, 4999))",
+    "logarithms": "Sum(Sum(log(k + j), (k, 1, 999)), (j, 1, 999))",
+    "long powers": "Sum(Sum((k + j)**64, (k, 1, 4999)), (j, 1, 4999))",
+    "long polynomials": "(D + V + 1)**60 * (D - V + 1)**60",
+}
+MANY = [(f"D**2 + {n}", "a mistake") for n in range(20)]
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_all_that_is_asked_about_a_formula_shares_its_steps(kind, monkeypatch):
+    spent = []
+    real = expression.Steps.pay
+
+    def pay(self, steps=1):
+        spent.append(steps)
+        return real(self, steps)
+
+    monkeypatch.setattr(expression.Steps, "pay", pay)
+    written = COSTLY[kind]
+    expression.refill(written)
+    points = [(n, n + 1) for n in range(1, 100)]
+    for _ in range(2):  # a check asks more than once
+        with pytest.raises(check.WrongAnswer):
+            check.formula(
+                "f", written, "D V", lambda D, V: -1, points, likely=MANY
+            )
+        with pytest.raises(check.WrongAnswer):
+            check.identical("f", written, "D*V", "D V", points, likely=MANY)
+    # Once they are spent, each further question costs a step and an answer.
+    rest = 2 * 2 * (len(MANY) + 1) * (len(points) + 200) * 2 * 4
+    assert sum(spent) < expression.MAX_STEPS + rest
+
+
+def test_a_formula_that_is_asked_for_anew_has_all_its_steps():
+    written = "Sum(Sum(1, (k, 1, 999)), (j, 1, 999))"
+    expression.refill(written)
+    for _ in range(2):
+        with pytest.raises(check.WrongAnswer, match="more than 500000 steps"):
+            check.formula("f", written, "D", lambda D: 1, [1])
+    expression.purse("D").left = 0
+    names = {"f": "D"}
+    with student.asked(student.ThisKernel(names), 0):
+        got = student.expression("f")
+        check.formula("f", got, "D", lambda D: D, range(1, 99))
+
+
+TABLE = {n: n * (n - 1) // 2 for n in range(1, 33)}
+TABLES = {
+    "cases": "Piecewise("
+    + ", ".join(f"({v}, Eq(D, {n}))" for n, v in list(TABLE.items())[:19])
+    + ", (0, True))",
+    "powers of 0": " + ".join(f"{v}*0**Abs(D-{n})" for n, v in TABLE.items()),
+    "greatest of small ones": " + ".join(
+        f"{v}*Max(0,1-Abs(D-{n}))" for n, v in TABLE.items()
+    ),
+    "digits of a number": "Mod(floor("
+    + "".join(f"{v:03}" for v in list(TABLE.values())[:13]).lstrip("0")
+    + " / 1000**(13 - D)), 1000)",
+    "a polynomial through all points": str(
+        sympy.horner(
+            sympy.interpolate(
+                [(n, v + n % 5) for n, v in list(TABLE.items())[:20]], D
+            )
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_closed_form_is_no_table(kind):
+    with pytest.raises(
+        check.WrongAnswer, match="expected a closed form|digits"
+    ):
+        check.formula(
+            "f", TABLES[kind], "D", lambda D: TABLE[D], TABLE, closed=True
+        )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "D*(D - 1)/2",
+        "floor(D/2)*ceiling(D/2)/2",
+        "(2*D**2 - 1 + (-1)**D)/16",
+        "(D**2 - Mod(D, 2))/8",
+        "Max(2*(D - 1)/D, Rational(3, 4)) * 1234567890123",
+    ],
+)
+def test_a_law_is_a_closed_form(written):
+    assert expression.closed_fault(expression.read(written, "D")) is None

@@ -5,6 +5,7 @@ import html
 import struct
 import zlib
 
+import jupytext
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
@@ -13,6 +14,7 @@ from playwright.sync_api import sync_playwright
 from shardlab.grading import feedback, gradebook, graft, pictures
 from tests.grading import classroom
 from tests.pages import browser as look
+from tests.tree import ROOT
 
 EVIL = [
     "<script>document.title = 'hit'; fetch('http://evil.test/1')</script>",
@@ -39,6 +41,12 @@ EVIL = [
     "$<img src=x onerror=document.title='hit'>$",
     "$$</div><script>document.title='hit'</script>$$",
     "| a |\n|---|\n| <img src=x onerror=document.title='hit'> |",
+    "$\\text{<img src=x onerror=document.title='hit'>}$",
+    "$\\mathrm{</math><script>document.title='hit'</script>}$",
+    "$x\\href{javascript:document.title='hit'}{y}$",
+    "$\\class{x}{\\style{background:url(http://evil.test/b)}{y}}$",
+    "$" + "{" * 3000 + "$",
+    "$" + "\\frac{1}{" * 400 + "1" + "}" * 400 + "$",
 ]
 ALL = "\n\n".join(EVIL)
 
@@ -177,6 +185,72 @@ def test_a_page_tells_what_was_asked_given_and_found(browser, tmp_path):
     assert tab.locator("section.asked strong").first.inner_text() == "twice"
     assert tab.locator("section.answer p.comment").count() == 1
     assert "What was checked" in text
+    tab.close()
+
+
+def statements():
+    """The texts of all questions of the book."""
+    return [
+        cell.source
+        for path in sorted((ROOT / "book/exercises").glob("*.md"))
+        for cell in jupytext.read(path, fmt="md:myst").cells
+        if cell.cell_type == "markdown"
+    ]
+
+
+def of_texts(texts):
+    """A page that shows these texts."""
+    cells = [new_markdown_cell(text) for text in texts]
+    return feedback.page("t", [], nbformat.v4.new_notebook(cells=cells), {}, {})
+
+
+def test_every_formula_of_a_question_is_drawn(browser, tmp_path):
+    made = of_texts(statements())
+    tab, asked, _ = opened(browser, tmp_path / "page.html", made)
+    assert asked == []
+    assert tab.locator("section.asked .math").count() > 400
+    assert look.unseen_mathematics(tab) == []
+    tab.close()
+
+
+def test_a_formula_is_drawn_and_not_spelt(browser, tmp_path):
+    text = "Send $\\frac{A[I_X, J]}{N - 1}$ bytes.\n\n$$\nx^2 \\le y\n$$\n"
+    made = page(text)
+    tab, _, _ = opened(browser, tmp_path / "page.html", made)
+    asked = tab.locator("section.asked").first
+    said = asked.inner_text()
+    assert "frac" not in said
+    assert "$" not in said
+    over, under = (
+        asked.locator("mfrac > *").nth(n).bounding_box() for n in (0, 1)
+    )
+    assert over["y"] + over["height"] <= under["y"] + 1
+    assert asked.locator("div.math math").count() == 1
+    tab.close()
+
+
+@pytest.mark.parametrize("tex", [r"\nonsense{a}", "{" * 9, "x" * 3000])
+def test_what_cannot_be_drawn_stands_as_it_was_typed(tex):
+    made = feedback.asked(f"a ${tex}$ b")
+    assert html.escape(tex) in made
+    assert "<math" not in made
+
+
+def test_a_page_fits_a_phone(browser, tmp_path):
+    wide = f"$$\n{' + '.join('abcdefghijklmnopqrstuvwxyz')}\n$$"
+    table = "| a | b |\n|---|---|\n| `{}` | {} |".format("w" * 60, "v" * 60)
+    path = tmp_path / "page.html"
+    text = of_texts([*statements(), wide, table, "u" * 300])
+    path.write_text(text, encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(path.as_uri())
+    assert look.overflow(tab) <= 0
+    ends = tab.evaluate(
+        """() => [...document.querySelectorAll('section, section > *')].map(
+            e => e.getBoundingClientRect().right
+        )"""
+    )
+    assert max(ends) <= 390
     tab.close()
 
 

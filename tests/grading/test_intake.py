@@ -1,8 +1,10 @@
 """Intake takes plain notebooks and reports the rest, each path once."""
 
+import io
 import json
 import os
 import socket
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -316,6 +318,22 @@ def test_identifiers_that_differ_in_case_only_are_refused(folder):
     assert taken == []
 
 
+def test_a_folder_beside_one_of_the_roster_changes_nothing(folder):
+    put(folder, f"ok/{FILE}")
+    put(folder, f"OK/{FILE}")
+    said, taken = reasons(folder, students={"ok", "ada"})
+    assert said == [f"OK/{FILE} is of OK, who is not on the roster"]
+    assert taken == [f"ok/{FILE}"]
+    # Without a roster, who was graded before is whom a name means.
+    (folder / "OK").rename(folder / "aside")
+    collect(folder)
+    (folder / "aside").rename(folder / "OK")
+    said, taken = reasons(folder)
+    assert len(said) == 1
+    assert "belongs to one of OK and ok" in said[0]
+    assert taken == [f"ok/{FILE}"]
+
+
 def test_so_are_those_of_an_earlier_folder(folder):
     put(folder, f"Ada/{FILE}")
     collect(folder)
@@ -340,7 +358,12 @@ def test_other_files_are_reported(folder):
         "notes.txt",
         "timestamp.txt",
         "01.zip",
+        "01.tar.gz",
         "01_sharded_arrays (1).ipynb",
+        ".DS_Store",
+        ".ipynb_checkpoints/01_sharded_arrays-checkpoint.ipynb",
+        "__MACOSX/._x.ipynb",
+        "Thumbs.db",
     ):
         put(folder, f"ada/{name}", b"x")
     put(folder, "readme.md", b"x")
@@ -348,11 +371,150 @@ def test_other_files_are_reported(folder):
     said, taken = reasons(folder)
     text = "\n".join(said)
     assert taken == [f"ada/{FILE}"]
-    assert len(said) == 6
-    assert "ada/01.zip is an archive; unpack it first" in text
-    assert f"(1).ipynb is not named like a notebook to grade ({FILE}?)" in text
+    assert len(said) == 7
+    assert "ada/01.zip is a broken archive; send the notebook" in text
+    assert "ada/01.tar.gz is an archive; send the notebook itself" in text
+    assert "(1).ipynb is not JSON" in text
     assert "readme.md lies in no student's folder" in text
     assert "bo is an empty folder" in text
+
+
+def made_of(name, number=4):
+    """A notebook with the named cells of an assignment."""
+    cells = [
+        cell(f"x = {n}", metadata={"nbgrader": {"grade_id": f"{name}-{n}"}})
+        for n in range(number)
+    ]
+    return notebook(*cells)
+
+
+KNOWN = {
+    name: {("name", f"{name}-{n}") for n in range(4)}
+    | {("name", "shared"), ("text", "the words of a question")}
+    for name in SETS
+}
+
+
+def zipped(**files):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("01_sharded_arrays (1).ipynb", made_of(SETS[0])),
+        ("01_Sharded_Arrays.IPYNB", made_of(SETS[0])),
+        ("Copy of 01_sharded_arrays-final.ipynb", notebook(cell())),
+        ("homework.ipynb", made_of(SETS[0])),
+        # What the cells say counts, and not the name.
+        ("02_collectives_(2).ipynb", made_of(SETS[0])),
+        ("work.zip", zipped(**{FILE: made_of(SETS[0])})),
+        ("WORK.ZIP", zipped(**{"a/b/x.ipynb": made_of(SETS[0])})),
+        (
+            "01_sharded_arrays.zip",
+            zipped(
+                **{
+                    "__MACOSX/._x.ipynb": b"\0\1",
+                    ".ipynb_checkpoints/x.ipynb": made_of(SETS[0]),
+                    "../../../etc/x.ipynb": made_of(SETS[0]),
+                    "notes.txt": b"x",
+                }
+            ),
+        ),
+    ],
+)
+def test_a_notebook_is_taken_by_what_it_contains(folder, name, data):
+    put(folder, f"ada/{name}", data)
+    (taken,), refused = collect(folder, known=KNOWN)
+    assert refused == []
+    assert taken[:3] == ("ada", SETS[0], f"ada/{name}")
+
+
+def test_a_zip_may_hold_several_sets(folder):
+    both = {f"{n}.ipynb": made_of(name) for n, name in enumerate(SETS)}
+    put(folder, "ada/all.zip", zipped(**both))
+    taken, refused = collect(folder, known=KNOWN)
+    assert refused == []
+    assert [one.assignment for one in taken] == SETS
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason", "assignment"),
+    [
+        ("01_sharded_arrays (1).ipynb", b"{", "is not JSON", SETS[0]),
+        ("hw.ipynb", b"{", "is not JSON", intake.UNKNOWN),
+        ("hw.ipynb", notebook(cell()), "is not the notebook of", "unknown"),
+        ("hw.zip", b"PK", "is a broken archive", intake.UNKNOWN),
+        ("02_collectives.7z", b"7z", "is an archive; send", SETS[1]),
+        ("hw.rar", b"Rar!", "is an archive; send", intake.UNKNOWN),
+        (
+            "hw.zip",
+            zipped(a_ipynb=b"x"),
+            "is not the notebook of any",
+            "unknown",
+        ),
+        (
+            "hw.zip",
+            zipped(**{"a.ipynb": b" " * (6 << 20)}),
+            "holds a notebook larger than 5 MB",
+            "unknown",
+        ),
+        (
+            "hw.zip",
+            zipped(**{f"{n}.txt": b"" for n in range(2001)}),
+            "more than 2000 files",
+            "unknown",
+        ),
+        (
+            "hw.zip",
+            zipped(**{f"{n}.ipynb": b"" for n in range(41)}),
+            "more than 40 notebooks",
+            "unknown",
+        ),
+        (
+            "hw.zip",
+            zipped(**{f"{n}.ipynb": made_of(SETS[0]) for n in range(2)}),
+            f"holds two notebooks for {SETS[0]}",
+            "unknown",
+        ),
+    ],
+)
+def test_work_that_cannot_be_taken_is_somebody_s(
+    folder, name, data, reason, assignment
+):
+    put(folder, f"ada/{name}", data)
+    taken, (refused,) = collect(folder, known=KNOWN)
+    assert taken == []
+    assert reason in refused.reason
+    assert refused[2:] == ("ada", assignment)
+
+
+def test_copies_beside_the_name_that_was_given_out_change_nothing(folder):
+    put(folder, f"ada/{FILE}", made_of(SETS[0]))
+    put(folder, "ada/01_sharded_arrays (1).ipynb", made_of(SETS[0], 3))
+    (taken,), (refused,) = collect(folder, known=KNOWN)
+    assert taken.place == f"ada/{FILE}"
+    assert "is left aside for 01_sharded_arrays.ipynb" in refused.reason
+    assert refused.assignment == ""
+
+
+def test_two_copies_without_that_name_are_both_refused(folder):
+    for n in (1, 2):
+        put(folder, f"ada/01_sharded_arrays ({n}).ipynb", made_of(SETS[0], n))
+    taken, refused = collect(folder, known=KNOWN)
+    assert taken == []
+    assert {one[2:] for one in refused} == {("ada", SETS[0])}
+    assert all("is there twice" in one.reason for one in refused)
+
+
+def test_an_empty_folder_is_no_work(folder):
+    (folder / "bo").mkdir()
+    _, (refused,) = collect(folder)
+    assert refused[2:] == ("", "")
 
 
 def test_nothing_is_handed_in_after_now(folder):

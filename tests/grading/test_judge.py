@@ -8,9 +8,11 @@ import warnings
 import jax
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
-from shardlab.check import NotAnswered, WrongAnswer
-from shardlab.grading import judge, plain, sandbox, student
+from shardlab.checks import plain, student
+from shardlab.checks.question import NotAnswered, WrongAnswer
+from shardlab.grading import judge, sandbox
 from shardlab.grading.judge import Notebook, Seconds
 from shardlab.grading.sandbox import LIMITS, Stopped
 from tests.grading.suite import course, rows
@@ -62,7 +64,7 @@ def test_a_question_that_ends_it_costs_only_itself():
 
 
 def test_deadlines_are_of_one_cell_and_of_all():
-    with notebook(cell=1, total=6) as book:
+    with notebook(cell=1, total=600) as book:
         with pytest.raises(Stopped, match="longer than 1 s"):
             book.run(0, "while True: pass")
         assert book.timed_out
@@ -72,6 +74,50 @@ def test_deadlines_are_of_one_cell_and_of_all():
             book.run(2, "time.sleep(0.8)")
         with pytest.raises(Stopped, match="used up its time"):
             book.run(3, "x = 1")
+
+
+CHANGES = """\
+class Text(str):
+    asked = 0
+    def __str__(self):
+        Text.asked += 1
+        return ["7", "D"][Text.asked % 2]
+
+ratio = Text("D")
+count = 0
+
+def f(x):
+    global count
+    count += 1
+    return x + count % 2
+"""
+
+
+def test_an_answer_is_the_same_whenever_it_is_asked_for():
+    with notebook() as book:
+        book.run(0, CHANGES + "later = None\nnumber = 3")
+        first = book.ask("expression", "ratio", NOTHING)
+        assert book.ask("expression", "ratio", NOTHING) == first
+        assert plain.decode(book.ask("value", "number", NOTHING)) == 3
+        book.run(1, "number = 4\nlater = 5")
+        assert plain.decode(book.ask("value", "number", NOTHING)) == 3
+        assert book.answered
+        one, two = plain.encode([1]), plain.encode([2])
+        assert plain.decode(book.ask("call", "f", one)) == 2
+        assert plain.decode(book.ask("call", "f", two)) == 2
+        book.run(2, "count = 0")
+        assert plain.decode(book.ask("call", "f", one)) == 2
+        with pytest.raises(WrongAnswer, match="two different results"):
+            book.ask("call", "f", one)
+
+
+def test_what_waits_for_its_answer_may_be_asked_for_again():
+    with notebook() as book:
+        book.run(0, "later = None")
+        assert book.ask("value", "later", NOTHING) == judge.NOTHING
+        assert not book.answered
+        book.run(1, "later = 5")
+        assert plain.decode(book.ask("value", "later", NOTHING)) == 5
 
 
 def test_no_sandbox_is_left():
@@ -90,10 +136,10 @@ def test_what_a_notebook_says_is_believed_as_little_as_it_can():
     }
     with notebook() as book:
         for reply, error, words in (
-            ({"missing": "no \x1b[2Janswer"}, NotAnswered, "no \\[2Janswer"),
+            ({"missing": "no \x1b[2Janswer"}, NotAnswered, "no answer"),
             ({"missing": answers["missing"]}, NotAnswered, "^$"),
             ({"wrong": "too \u202elong"}, WrongAnswer, "too long"),
-            ({"raised": answers["raised"]}, WrongAnswer, "f raised : <b>\\[2J"),
+            ({"raised": answers["raised"]}, WrongAnswer, "f raised : <b>: $"),
             ({"raised": "text"}, WrongAnswer, "f raised $"),
             ({"answer": 7}, WrongAnswer, "f raised $"),
             ({}, WrongAnswer, "f raised $"),
@@ -152,7 +198,7 @@ def test_outputs_are_text_and_pictures():
         "display_data",
         "error",
     ]
-    assert found[0].text == "a[2Jb"
+    assert found[0].text == "ab"
     assert found[1].data == {"image/png": encoded}
     assert found[2].traceback == ["line", "line"]
 
@@ -200,7 +246,11 @@ def test_points_are_in_the_gradebook_and_a_proof_waits(sample):
     assert grades["proof"] == (None, True)
     assert grades["copies_check"] == (1, False)
     assert grades["local_bytes_check"] == (0, False)
-    assert given.outcome == judge.Outcome("zoe", course.STEM, False, [], [])
+    assert given.outcome[:5] == ("zoe", course.STEM, False, [], [])
+    stands = given.outcome.verdicts
+    assert stands["copies_check"] is None
+    # What was never answered is asked again, should there be another try.
+    assert "local_bytes_check" not in stands
 
 
 def test_a_proof_left_as_it_was_has_no_points(sample):
@@ -246,6 +296,39 @@ def test_what_a_check_did_not_foresee_is_noted(sample):
     assert "KeyError" in note
 
 
+GUESS = """\
+asked = 0
+
+def local_bytes(I, J, X, Y):
+    global asked
+    asked += 1
+    return 4 * I * J
+"""
+SLEEP = """\
+import time
+def place(x):
+    if asked < 5:  # the check ended early: the guess was wrong
+        time.sleep(60)
+    return jax.numpy.asarray(x)
+"""
+
+
+def test_time_that_is_used_up_buys_no_second_guess(sample):
+    answers = {"local_bytes": GUESS, "place": SLEEP}
+    row = rows.Row("", 0, "blank", answers, seconds=(2, 60))
+    given, _ = task(sample, "vic", row)
+    assert given.outcome.timed_out
+    stood = given.outcome.verdicts
+    assert stood["local_bytes_check"][0] == "WrongAnswer"
+    assert "place_check" not in stood
+    # The second try asks only what the first one did not answer.
+    right = rows.Row("", 0, "simple")
+    given = rows.graded(right, sample, "vie", stood=stood)
+    outcome, score = given.outcome, given.score
+    assert score == rows.of("copies", "crossings", "place")
+    assert outcome.verdicts["local_bytes_check"] == stood["local_bytes_check"]
+
+
 def test_our_own_faults_are_no_zero(sample):
     with pytest.raises(FileNotFoundError):
         judge.grade("ada", "99_nowhere", sample.config, 1)
@@ -284,3 +367,21 @@ def test_a_cell_that_hangs_when_run_again_costs_no_other():
         with pytest.raises(Stopped):
             book.run(2, EXIT)
         assert printed(book.run(3, "print(x)")) == "3\n"
+
+
+def test_a_check_is_judged_with_the_imports_of_our_set_up_cells():
+    def cell(source, **mark):
+        return new_code_cell(source, metadata={"nbgrader": mark})
+
+    notebook = new_notebook(
+        cells=[
+            cell("import jax\n\nfrom shardlab.checks import personal\n"),
+            cell("from shardlab.checks import seeds", solution=True),
+            cell("personal.numbers", grade=True, grade_id="a_check"),
+            cell("seeds.apart", grade=True, grade_id="b_check"),
+        ]
+    )
+    checks = judge.checks_of(notebook)
+    exec(checks["a_check"], {})
+    with pytest.raises(NameError, match="seeds"):
+        exec(checks["b_check"], {})

@@ -8,8 +8,9 @@ import textwrap
 import nbformat
 import pytest
 
-from shardlab.grading import kit, mutants
-from shardlab.grading.structure import differ
+from shardlab import checks
+from shardlab.authoring import kit, mutants
+from shardlab.authoring.structure import differ
 from tests.tree import ROOT, copy, python, replace
 
 # Mutants
@@ -232,12 +233,12 @@ def test_the_same_in_other_words_is_one_answer(a, b):
 
 CHECK = """
 from shardlab import check
-from shardlab.grading import student
+from shardlab.checks import student
 check.equal("f(3)", student.call("f", 3), 6)
 """
 LUCK = """
 from shardlab import check
-from shardlab.grading import student
+from shardlab.checks import student
 x = 2 if check.draw("f").integers(2) else 3
 check.equal("f(x)", student.call("f", x), 2 * x)
 """
@@ -373,22 +374,23 @@ def test_an_unknown_set_is_refused(capsys):
 
 
 def recipe():
-    """The text and the answers that book/instructors.md spells out."""
+    """The text, the checks and the answers of book/instructors.md."""
     page = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
     section = page.split("## Write an exercise\n")[1]
     blocks = re.findall(
         r"^````(text|python)\n(.*?)^````$", section, re.M | re.S
     )
     text = "\n".join(body for kind, body in blocks if kind == "text")
-    (answers,) = [body for kind, body in blocks if kind == "python"]
-    return text, answers
+    *module, answers = [body for kind, body in blocks if kind == "python"]
+    return text, "\n\n".join(module), answers
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     root = copy(tmp_path_factory.mktemp("recipe"))
-    text, answers = recipe()
+    text, module, answers = recipe()
     (root / "book/exercises/98_recipe.md").write_text(text)
+    (root / "shardlab/checks/set98.py").write_text(module)
     (root / "book/exercises/98_recipe.answers.py").write_text(answers)
     said = python(root, "-m", "tools.notebooks", "--chapter", "98")
     assert said.returncode == 0, said.stdout + said.stderr
@@ -398,7 +400,7 @@ def made(tmp_path_factory):
 def judged(root, draws="3"):
     """What the kit says to the recipe: exit status, words, and table."""
     more = ("--json", "table.json", "--draws", draws)
-    said = python(root, "-m", "shardlab.grading.kit", "98", *more)
+    said = python(root, "-m", "shardlab.authoring.kit", "98", *more)
     table = json.loads((root / "table.json").read_text())
     return said.returncode, said.stdout + said.stderr, table["98_recipe"]
 
@@ -413,11 +415,15 @@ def test_the_recipe_makes_a_set_whose_checks_hold(made):
     kinds = {"value": 1, "function": 1, "program": 1, "symbolic": 1}
     assert found["summary"]["questions"] == kinds
     assert found["summary"]["kill_rate"] == 1
+    assert found["summary"]["visible"] == found["summary"]["given"]
+    assert found["summary"]["generic"] == 0
     assert found["summary"]["wrong"] > 50
     assert "100.0%" in words
 
 
-def test_what_students_get_of_the_recipe_is_unanswered(made):
+def test_what_students_get_of_the_recipe_is_unanswered(made, monkeypatch):
+    folder = str(made / "shardlab/checks")
+    monkeypatch.setattr(checks, "__path__", [*checks.__path__, folder])
     path = "98_recipe/98_recipe.ipynb"
     _, asked = kit.read_set(made / "solutions" / path)
     setup, given = kit.read_set(made / "exercises" / path)
@@ -432,14 +438,13 @@ BROKEN = {
     ("closed=True", "closed=False"): "not a closed form",
     ("sent=4 * D", "sent=40 * D"): "is gathered for nothing",
     ("2 * prod(block", "4 * prod(block"): "the solution",
-    (r"student.call(\"double\", x)", "2 * x"): "the square",
+    ('student.call("double", x)', "2 * x"): "the square",
 }
 
 
 def test_checks_that_are_broken_are_found_out(made):
-    solution = made / "solutions/98_recipe/98_recipe.ipynb"
     for old, new in BROKEN:
-        replace(solution, old, new)
+        replace(made / "shardlab/checks/set98.py", old, new)
     status, words, found = judged(made, draws="1")
     assert status == 1
     wrong = [row for row in found["rows"] if row["accepted"] != row["expected"]]

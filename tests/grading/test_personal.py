@@ -2,17 +2,18 @@
 
 from nbformat.v4 import new_code_cell, new_notebook
 
-from shardlab.grading import judge, personal
+from shardlab.checks import personal
+from shardlab.grading import judge
 
 SHOWN = """\
-from shardlab.grading import personal
+from shardlab.checks import personal
 draw = personal.numbers("product")
 a, b = draw.integers(100, 999, 2).tolist()
 print(a, b)
 """
 CHECK = """\
 from shardlab import check
-from shardlab.grading import personal, student
+from shardlab.checks import personal, student
 a, b = personal.numbers("product").integers(100, 999, 2).tolist()
 check.equal("product", student.value("product"), a * b)
 """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from shardlab.grading import plain
+from shardlab.checks import plain
 
 numbers = st.one_of(
     st.integers(-(10**30), 10**30),

@@ -14,7 +14,8 @@ import nbformat
 import psycopg
 import pytest
 
-from shardlab.grading import course, gradebook, kit, late
+from shardlab.authoring import kit
+from shardlab.grading import course, gradebook, late
 from tests.grading import classroom
 from tests.grading.classroom import NAME, hand_in, table
 from tests.tree import ROOT, environment

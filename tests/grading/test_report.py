@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardlab.grading import (
-    __main__ as command,
-)
+from shardlab.grading import __main__ as command
 from shardlab.grading import (
     batch,
     course,
@@ -24,6 +22,7 @@ from shardlab.grading import (
     records,
     report,
     roster,
+    sandbox,
     tables,
 )
 from tests.grading import classroom
@@ -167,6 +166,13 @@ def test_a_penalty_follows_the_policy_the_due_date_and_points_by_hand(root):
         book.db.commit()
     summary = classroom.graded(root, policy=half)
     assert (summary.unchanged, table(root)["ada"]["penalty"]) == (1, "5")
+    # A command that does not name the policy keeps it, and says so.
+    summary = classroom.graded(root)
+    assert table(root)["ada"]["penalty"] == "5"
+    text = "\n".join(command.told(summary, "work"))
+    assert "late work loses 50 % for each day begun; LATE=" in text
+    classroom.graded(root, policy=late.policy("none"))
+    assert table(root)["ada"]["penalty"] == "0"
     classroom.graded(root)
     assert table(root)["ada"]["penalty"] == "0"
     classroom.graded(root, policy=half, due=(f"{NAME}=none",))
@@ -273,13 +279,19 @@ def test_a_refused_file_is_no_zero(root):
     (root / f"submissions/bo/{NAME}.ipynb").write_text("{")
     classroom.graded(root)
     rows = table(root)
-    assert set(rows) == {"ada"}
+    # Without a roster too, what was handed in has a line.
+    assert (rows["bo"]["status"], rows["bo"]["final"]) == ("refused", "")
     path = root / "roster.csv"
     path.write_text("student\nada\nbo\n")
     classroom.graded(root, roster=str(path))
     row = table(root)["bo"]
     assert (row["status"], row["final"]) == ("refused", "")
     assert "is not JSON" in row["remarks"]
+    page = (root / f"work/grading/feedback/bo/{NAME}/{NAME}.html").read_text()
+    assert "not graded: bo/q.ipynb is not JSON" in page
+    moodle = {row["ID number"]: row for row in table(root, "moodle.csv")}
+    assert moodle["bo"]["q"] == ""
+    assert moodle["bo"]["q feedback"].startswith("not graded: bo/q.ipynb")
     hand_in(root, bo="points 2")
     classroom.graded(root)
     (root / f"submissions/bo/{NAME}.ipynb").write_text("{")
@@ -287,6 +299,37 @@ def test_a_refused_file_is_no_zero(root):
     row = table(root)["bo"]
     assert (row["status"], row["final"]) == ("graded", "4")
     assert "the points are those of an earlier file" in row["remarks"]
+
+
+def test_work_of_another_name_is_no_zero(root):
+    hand_in(root, ada="points 2", bo="points 2", cy="points 2")
+    folder = root / "submissions"
+    (folder / f"bo/{NAME}.ipynb").rename(folder / f"bo/{NAME} (1).IPYNB")
+    (folder / f"cy/{NAME}.ipynb").rename(folder / "cy/homework.rar")
+    path = root / "roster.csv"
+    path.write_text("student\nada\nbo\ncy\ndi\n")
+    classroom.graded(root, roster=str(path))
+    finals = {who: row["final"] for who, row in table(root).items()}
+    assert finals == {"ada": "4", "bo": "4", "cy": "", "di": "0"}
+    assert table(root)["cy"]["status"] == "refused"
+
+
+def test_one_notebook_of_another_set_is_no_zero_for_all(root):
+    classroom.course(root, name="p")
+    hand_in(root, **{f"s{n}": "points 2" for n in range(8)})
+    hand_in(root, name="p", s0="points 1")
+    summary = classroom.graded(root)
+    lines = {line[:2]: line for line in summary.lines}
+    assert lines["s0", "p"].final == 2
+    assert lines["s1", "p"].final is None
+    assert report.sentence(lines["s1", "p"]) == "not handed in"
+    rows = table(root, "canvas.csv")[1:]
+    assert [row["p"] for row in rows] == ["2"] + [""] * 7
+    text = "\n".join(command.told(summary, "work"))
+    assert "p: handed in by 1 of 8; where the others should have 0" in text
+    # Where it was due, nothing handed in is nothing earned.
+    summary = classroom.graded(root, due=("p=2025-03-01T23:59Z",))
+    assert {line.final for line in summary.lines} == {4, 2, 0}
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -400,7 +443,7 @@ def test_points_by_hand_count_instead_of_those_of_a_check():
 
 def line(**more):
     record = records.Record("s", "q", "graded", "d", **more)
-    return report.line(("s", "q"), 4.0, record, [], 0.0, None)
+    return report.line(("s", "q"), 4.0, record, [], 0.0, None, None, True)
 
 
 def test_remarks_say_what_an_instructor_has_to_know():
@@ -446,7 +489,7 @@ def test_the_summary_names_what_needs_a_look_and_is_not_endless(root):
         (["x", "--seconds", "20"], "expected the seconds of a cell"),
         (["x", "--seconds", "30,20"], "expected the seconds of a cell"),
         (["x", "--seconds", "nan,nan"], "expected the seconds of a cell"),
-        (["x", "--seed", "one"], "invalid int value: 'one'"),
+        (["x", "--seed", "one"], "expected a whole number, got 'one'"),
         ([], "arguments are required: submissions"),
     ],
 )
@@ -460,11 +503,39 @@ def test_a_wrong_option_is_said_in_a_sentence(capsys, words, sentence):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ([""], "say which folder: make grade SUBMISSIONS=folder"),
+        (["nowhere"], "there is no such folder"),
+        (["."], "the course itself lies in it"),
+        ([".."], "the course itself lies in it"),
+        (["solutions"], "that is the course's own solutions"),
+        (["stand_in.py"], "that is a file"),
+        (["submissions", "--roster", "nowhere.csv"], "No such file"),
+        (["submissions", "--due", "x=none"], "assignment must be one of q"),
+        (["submissions", "--mapping", "nowhere.csv"], "No such file"),
+    ],
+)
+def test_wrong_words_are_said_before_the_sandbox_is_tried(
+    root, capsys, monkeypatch, words, sentence
+):
+    monkeypatch.chdir(root)
+    (root / "submissions").mkdir()
+    monkeypatch.setattr(sandbox, "prove", lambda *a: 1 / 0)
+    assert command.main(words, root) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "sandbox" not in said
+    assert not (root / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
         (["--late", "some"], "late policy must be"),
         (["--due", "z=2026-01-01T00:00Z"], "assignment must be one of q"),
         (["--roster", "nowhere.csv"], "No such file"),
         (["--mapping", "nowhere.csv"], "No such file"),
-        (["--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["--seed", "-1"], "--seed must be 0 to 0x1f"),
         (["--database", "oracle://x"], "gradebook cannot be opened"),
         (["--database", "nonsense"], "gradebook cannot be opened"),
     ],

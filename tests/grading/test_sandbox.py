@@ -72,11 +72,38 @@ def test_the_environment_is_its_own(monkeypatch):
     assert "'SHARD_BY_SHARD_STUDENT': 'ada'" in seen
     assert "'HOME': '/tmp/home'" in seen
     assert "SEED" not in seen + first
-    assert {word.split("=")[0] for word in first.split("\0")} <= {
-        "PATH",
-        "PWD",
-        "",
-    }
+    assert set(first.strip().split("\0")) <= {"PWD=/", ""}
+
+
+LINKS = """
+import os
+for process in ("1", "self"):
+    for name in os.listdir(f"/proc/{process}/fd"):
+        try:
+            print(os.readlink(f"/proc/{process}/fd/{name}"))
+        except OSError:
+            pass  # that which lists them
+"""
+WRITES = """
+try:
+    open("/proc/1/fd/2", "w").write("x" * 100_000)
+    print("written")
+except OSError:
+    print("not")
+"""
+
+
+def test_no_file_of_ours_is_inherited(box):
+    kinds = {link.split(":")[0] for link in said(box, LINKS).split()}
+    assert kinds <= {"pipe", "anon_inode", "/dev/null"}
+    assert said(box, WRITES) == "not"
+
+
+def test_how_it_was_started_is_not_seen(box):
+    words = said(box, "print(open('/proc/1/cmdline').read())").split("\0")
+    assert Path(words[0]).name == "bwrap"
+    assert words[1] == "--args"
+    assert "--ro-bind" not in words
 
 
 def test_eight_devices_are_there(box):

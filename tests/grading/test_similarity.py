@@ -89,6 +89,27 @@ def test_what_half_the_class_writes_is_what_one_writes():
     assert findings(**class_) == []
 
 
+@pytest.mark.parametrize(("copies", "class_"), [(4, 10), (5, 12), (11, 30)])
+def test_a_long_answer_that_many_share_is_reported(copies, class_):
+    long = ANSWER + ANSWER.replace("def gathered", "def again")
+    answers = {f"s{n:02}": long for n in range(copies)}
+    others = {f"t{n:02}": STUB for n in range(class_ - copies)}
+    (found,) = findings(**answers, **others)
+    assert found.students == tuple(answers)
+
+
+def test_a_published_answer_in_a_cell_of_one_s_own_is_found():
+    answers = {
+        "ada": ({"gather": STUB}, ["import math", RENAMED]),
+        "bo": ({}, [OTHER]),
+        "cy": ({}, [ANSWER, ANSWER]),
+    }
+    known = {"gather": [ANSWER]}
+    found = similarity.findings("03", {"gather": STUB}, known, answers)
+    assert [one.students for one in found] == [("ada",), ("cy",)]
+    assert {one.kind for one in found} == {"published"}
+
+
 def test_what_was_given_out_is_not_counted_as_alike():
     long = STUB + "\n".join(f"# {n}\nassert V + {n}" for n in range(50))
     assert similarity.own(long, long) == []
@@ -103,7 +124,7 @@ def test_what_was_given_out_is_not_counted_as_alike():
         "import shardlab.strategies.fsdp",
         "from shardlab.cost import t_all_gather",
         "import shardlab\nshardlab.memory.bytes_of",
-        "from shardlab.grading.kit import read_set",
+        "from shardlab.authoring.kit import read_set",
         "importlib.import_module('shardlab.cost')",
         "mark = '#'; from shardlab import cost",
         "from shardlab \\\n    import cost",
@@ -122,6 +143,8 @@ def test_asking_an_instrument_is_found(text):
     "text",
     [
         "from shardlab import hw, check",
+        "from shardlab import hw\ncost = 3",
+        "shardlab_cost = shardlab\nimport cost_of",
         "from shardlab.hw import V5E\ncost = 3",
         "# from shardlab import cost",
         "import counting",
@@ -150,6 +173,10 @@ def test_broken_programs_are_read_as_far_as_they_go(text):
     "text",
     [
         "shardlab import " * 7000,
+        ("shardlab import" + " " * 20) * 2800,
+        "shardlab import (" + "\n" * 90_000,
+        "shardlab" * 12_000,
+        "shardlab." * 11_000,
         "shardlab" + " " * 99_000,
         "shardlab import (" + "a, " * 33_000,
         "x = (" * 20_000,

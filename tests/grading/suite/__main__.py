@@ -1,9 +1,12 @@
 """Prints points deserved against points given: `python -m tests.grading.suite`.
 
     python -m tests.grading.suite [WORD ...]
+    python -m tests.grading.suite --grid
 
 Each WORD is a class of attacks, "honest", or part of a row's name; without
 any, all rows are graded. The exit status is 1 when a row is not as deserved.
+With --grid nothing is graded: it counts rows by where an attack comes in, what
+is not as it should be, and who would pay.
 """
 
 import sys
@@ -11,7 +14,7 @@ import tempfile
 import time
 
 from tests.grading import suite
-from tests.grading.suite import course, rows
+from tests.grading.suite import course, grid, rows
 
 
 def chosen(words):
@@ -22,8 +25,16 @@ def chosen(words):
                 yield kind, row
 
 
+def attacks():
+    """All rows that are attacks."""
+    return [row for kind in suite.NAMES for row in suite.members(kind)]
+
+
 def main(words):
     """Grade rows and print a line for each; returns the exit status."""
+    if words == ["--grid"]:
+        print(grid.table(row.name for row in attacks()))
+        return 1 if grid.gaps() else 0
     wrong, total = 0, 0
     with tempfile.TemporaryDirectory(prefix="suite-") as folder:
         at = course.make(folder)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import warnings
 import zipfile
 
 from tests.grading.suite.course import STEM
@@ -86,6 +87,11 @@ def packed(folder, data, root):
         archive.writestr(f"../../{NAME}", data)
 
 
+def archive(folder, data, root):
+    """An archive that is none."""
+    (folder / f"{STEM}.zip").write_bytes(b"PK\3\4" + data)
+
+
 def twice(folder, data, root):
     """Two notebooks for one assignment."""
     (folder / NAME).write_bytes(data)
@@ -127,10 +133,30 @@ def content(text):
     return files
 
 
-def unreadable(folder, data, root):
-    """A date before all dates."""
-    (folder / NAME).write_bytes(data)
-    os.utime(folder / NAME, (-(10**11), -(10**11)))
+def dated(seconds):
+    """A file of this date, in seconds since 1970."""
+
+    def files(folder, data, root):
+        (folder / NAME).write_bytes(data)
+        os.utime(folder / NAME, (seconds, seconds))
+
+    return files
+
+
+def members(*parts):
+    """An archive of these (name, number of blanks); None is the notebook."""
+
+    def files(folder, data, root):
+        path = folder / f"{STEM}.zip"
+        with (
+            warnings.catch_warnings(),
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            warnings.simplefilter("ignore")  # a name stands there twice
+            for name, size in parts:
+                archive.writestr(name, data if size is None else b" " * size)
+
+    return files
 
 
 def refused(name, files, reason):
@@ -150,7 +176,8 @@ ROWS = (
     refused("a folder named like a notebook", nothing, "empty folder"),
     refused("a folder in itself", loop, "no plain file"),
     refused("a notebook very deep down", deep, "folders deep"),
-    refused("an archive", packed, "archive"),
+    refused("a broken archive", archive, "broken archive"),
+    Row("an archive with names that lead out", 0, files=packed),
     refused("two notebooks", twice, "twice"),
     refused(
         "a file of 60 MB", content(lambda d: d + b" " * 60_000_000), "5 MB"
@@ -177,5 +204,26 @@ ROWS = (
     Row("a date and settings of its own", 0, files=stamped, refused=""),
     Row("modules beside the notebook", 0, files=hidden, refused=""),
     Row("names that move the cursor", 0, files=odd_names, refused=""),
-    Row("a date before all dates", 0, files=unreadable, refused=""),
+    Row("a date before all dates", 0, files=dated(-(10**11))),
+    Row("a date after all dates", 0, files=dated(10**12)),
+    refused(
+        "two lists of cells under one key",
+        content(lambda d: d[:-1] + b', "cells": []}'),
+        "twice",
+    ),
+    refused(
+        "an archive with one name twice",
+        members((NAME, None), (NAME, 2)),
+        "two files of one name",
+    ),
+    refused(
+        "an archive that grows to a quarter of a gigabyte",
+        members((NAME, 256 << 20)),
+        "5 MB",
+    ),
+    refused(
+        "an archive of twenty thousand names",
+        members((NAME, None), *((f"{n}.txt", 0) for n in range(20_000))),
+        "files",
+    ),
 )

@@ -91,6 +91,18 @@ def one_name(notebook):
             each["metadata"]["nbgrader"]["grade_id"] = "copies"
 
 
+def long_name(notebook):
+    """An answer cell with a name that fills a table."""
+    mark = {"grade_id": "x" * 100_000, "solution": True}
+    notebook["cells"].append(cell("y = 1", nbgrader=mark))
+
+
+def one_identifier(notebook):
+    """All cells with the identifier of the first."""
+    for each in notebook["cells"]:
+        each["id"] = "cell-0"
+
+
 def typed(kind):
     """All checks as cells of another type."""
 
@@ -302,6 +314,14 @@ ROWS = (
         None,
         refused="no cell",
     ),
+    changed(
+        "a spreadsheet's formula for the type of a cell",
+        as_bytes('"cell_type": "code"', '"cell_type": "=1+1"'),
+        None,
+        refused="no cell",
+    ),
+    changed("a name of a hundred thousand letters", long_name),
+    changed("one identifier for all cells", one_identifier),
     changed(
         "a text that is a number",
         as_bytes('"source": "copies = 5"', '"source": 7'),

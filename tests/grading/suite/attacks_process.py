@@ -411,6 +411,28 @@ ROWS = (
         seconds=(3, 18),
     ),
     Row(
+        "a clock that stands still",
+        simple_without("copies"),
+        "simple",
+        {"copies": "while True: pass"},
+        before=(
+            "import time\n"
+            "time.time = time.monotonic = time.perf_counter = lambda: 0.0\n"
+            "time.sleep = lambda *a: None",
+        ),
+    ),
+    Row(
+        "slow at the sizes that are not shown",
+        simple_without("local_bytes"),
+        "simple",
+        {
+            "local_bytes": "import time\n"
+            "def local_bytes(I, J, X, Y):\n"
+            "    time.sleep(60 * ((I, J) != (128, 64)))\n"
+            "    return 4 * I * J // (X * Y)"
+        },
+    ),
+    Row(
         "cells that end the process again and again",
         of("place"),
         "simple",

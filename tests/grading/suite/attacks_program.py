@@ -20,15 +20,15 @@ check.WrongAnswer = check.NotAnswered = type("Fine", (Exception,), {})
 """,
     "the student module": """\
 import sys, types
-fake = types.ModuleType("shardlab.grading.student")
+fake = types.ModuleType("shardlab.checks.student")
 fake.value = fake.call = fake.blocks = lambda *a: 1
 fake.ThisKernel = object
-sys.modules["shardlab.grading.student"] = fake
+sys.modules["shardlab.checks.student"] = fake
 import shardlab.grading
-shardlab.grading.student = fake
+shardlab.checks.student = fake
 """,
     "the encoding": """\
-from shardlab.grading import plain
+from shardlab.checks import plain
 plain.encode = lambda value: '"passed"'
 plain.decode = lambda text: []
 plain.pack = lambda *a, **k: None
@@ -46,7 +46,7 @@ jax.export.export = lambda *a, **k: (lambda *b, **c: type(
 """,
     "the counter": """\
 from shardlab import count
-from shardlab.grading import program, executor
+from shardlab.checks import program, executor
 count.collectives = lambda *a, **k: ()
 executor.answer = lambda question: {"collectives": [], "result": "null"}
 program.Program.allow = program.Program.exactly = lambda *a, **k: None
@@ -385,7 +385,7 @@ ROWS = (
     returns("an object that changes", CHANGES),
     returns("a number that is slow to read", GUARDED, seconds=(3, 60)),
     returns("a truth value", "True"),
-    returns("a float for an int", "4.0 * I * J / (X * Y)"),
+    returns("a float beside an int", "4.0 * I * J / (X * Y) + 1e-9"),
     returns("text for an int", "str(4 * I * J // (X * Y))"),
     returns("a complex number", "4 * I * J // (X * Y) + 0j"),
     returns("a number in a list", "[4 * I * J // (X * Y)]"),
@@ -459,6 +459,17 @@ ROWS = (
     formula("a list for a formula", 'crossings = "[D for D in [1]]"'),
     formula("a lambda for a formula", 'crossings = "(lambda: D)()"'),
     formula("a formula that is no number", 'crossings = "0/0"'),
+    formula("a formula that divides by zero", 'crossings = "D*(D-1)/(D-D)"'),
+    formula(
+        "a formula of ninety conditions",
+        "crossings = 'Piecewise(' + ', '.join('(Sum(Sum(k, (k, 1, D)), (j, 1, '"
+        " + f'D)), Eq(D, {n}))' for n in range(90)) + ')'",
+    ),
+    formula(
+        "a table in the place of a formula",
+        "crossings = 'Piecewise(' + ', '.join("
+        "f'({n * (n - 1)}, Eq(D, {n}))' for n in range(1, 9)) + ')'",
+    ),
     formula("a string in a formula", "crossings = \"'D*(D-1)'\""),
     formula(
         "a symbol with code for a name",
@@ -555,6 +566,17 @@ ROWS = (
         "def gather(block):\n"
         "    big = jnp.ones((1 << 31,)) * block[0, 0]\n"
         "    return jnp.tile(block, (8, 1)) + jnp.sort(big)[0]",
+    ),
+    program(
+        "a program that carries 100 MB",
+        "def gather(block):\n"
+        "    rows = np.random.default_rng(0).random((8, 3_000_000))\n"
+        "    return jnp.asarray(rows, jnp.float32)[:, : block.shape[1]]",
+    ),
+    program(
+        "an error with live text while it is exported",
+        "def gather(block):\n"
+        "    raise ValueError('<script>alert(1)</script>\\x1b[2J')",
     ),
     program(
         "a program that names another axis",

@@ -151,7 +151,7 @@ ROWS = (
     ran(
         "a question changed on the way",
         "place = serving()\n"
-        "import shardlab.grading.pipes as pipes_module\n"
+        "import shardlab.checks.pipes as pipes_module\n"
         "pipes_module.json.loads = lambda *_: {'number': 1, 'ready': 1}",
         LOST,
         seconds=(3, 60),

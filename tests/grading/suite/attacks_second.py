@@ -190,6 +190,53 @@ def place(x):
     return Row(name, simple_without("place"), "simple", {"place": text})
 
 
+CUT_BY_NUMPY = """\
+from shardlab.checks import student
+class Shard:
+    def __init__(self, n, data):
+        self.device = type("D", (), {"id": n})
+        self.data = data
+class Fake:
+    def __init__(self, x):
+        rows = x.reshape(8, -1, x.shape[1])
+        self.addressable_shards = [Shard(n, rows[n]) for n in range(8)]
+student.jax.Array = Fake
+def place(x):
+    return Fake(x)
+"""
+# What a process says of a layout, changed on the way.
+NO_LAYOUTS = {
+    "no numbers": "said['numbers'] = None",
+    "infinite numbers": "said['numbers'] = np.full(x.shape, np.inf)",
+    "a device twice": "said['devices'] = [0] * 8",
+    "a device that is not there": "said['devices'] = list(range(1, 9))",
+    "half of the devices": "said['devices'] = list(range(4))",
+    "a mesh of another size": "said['mesh'] = [['X', 4]]",
+    "a size that is no number": "said['mesh'] = [['X', True], ['Y', 8.0]]",
+    "a mesh that is endless": "said['mesh'] = [['X', 1 << 62]]",
+    "an axis that is not there": "said['spec'] = [['Z'], []]",
+    "an axis twice": "said['spec'] = [['X'], ['X']]",
+    "a spec of three dimensions": "said['spec'] = [['X'], [], []]",
+    "a spec that is no list": "said['spec'] = 7",
+    "a dict that is none": "said = [1, 2]",
+}
+
+
+def said(change):
+    """An answer to the question on placement that says another layout."""
+    return f"""\
+from shardlab.checks import layout
+def described(x):
+    said = {{"numbers": np.asarray(x), "mesh": [["X", 8]],
+            "devices": list(range(8)), "spec": [["X"], []]}}
+    {change}
+    return said
+layout.described = described
+def place(x):
+    return jax.numpy.asarray(x)
+"""
+
+
 ROWS = (
     by_hand("a length of a loop that is no constant", FALSE_LENGTH, IN_A_LOOP),
     by_hand("a length of a loop that wraps", UNSIGNED, IN_A_LOOP),
@@ -248,6 +295,33 @@ ROWS = (
     blocks("blocks of truth values", "np.ones((2, 3), bool)"),
     blocks("blocks of complex numbers", "np.full((2, 3), 1j)"),
     blocks("blocks without numbers", "np.zeros((0, 3))"),
+    Row(
+        "blocks cut by NumPy, in a kernel that takes them for JAX's",
+        simple_without("place"),
+        "simple",
+        {"place": CUT_BY_NUMPY},
+    ),
+    *(
+        Row(
+            f"a layout that is none: {name}",
+            simple_without("place"),
+            "simple",
+            {"place": said(change)},
+        )
+        for name, change in NO_LAYOUTS.items()
+    ),
+    Row(
+        "a wrong answer below ten thousand lines",
+        simple_without("copies"),
+        "simple",
+        {"copies": "copies = 2\n" + "#\n" * 10_000 + "copies = 5"},
+    ),
+    Row(
+        "every number in turn",
+        simple_without("copies"),
+        "simple",
+        {"copies": "\n".join(f"copies = {n}" for n in range(40))},
+    ),
     Row(
         "a notebook of another assignment",
         0,

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import nbformat
 
-from shardlab.grading import course, feedback, intake, judge, kit, sandbox
+from shardlab.authoring import kit
+from shardlab.grading import course, feedback, intake, judge, sandbox
 from tools import text
 
 STEM = "90_sample"
@@ -97,13 +98,15 @@ class Given(NamedTuple):
     faults: list
 
 
-def grade(at, who, write, seconds, seed=7):
+def grade(at, who, write, seconds, seed=7, stood=()):
     """Take in and grade one submission.
 
     at       Course
     who      the student's identifier
     write    function of the student's folder that puts files into it
     seconds  judge.Seconds
+    seed     what hidden checks draw from
+    stood    verdicts of an earlier try
     returns  Given
     """
     incoming = at.root / "incoming" / who
@@ -115,7 +118,7 @@ def grade(at, who, write, seconds, seed=7):
     taken, refused = intake.collect(incoming, [STEM], target)
     outcome = score = notebook = None
     if any(one.student == who for one in taken):
-        outcome = judge.grade(who, STEM, at.config, seed, seconds)
+        outcome = judge.grade(who, STEM, at.config, seed, seconds, stood=stood)
         score = points(at, who)
         notebook = autograded(at, who)
     faults = heavy(memory() - used, time.monotonic() - begun, seconds)
@@ -255,7 +258,11 @@ ACTIVE = {
     "object",
     "embed",
     "svg",
-    "math",
+    # Formulas are drawn; of their elements, these act or hold others.
+    "annotation-xml",
+    "maction",
+    "mglyph",
+    "semantics",
     "form",
     "input",
     "button",

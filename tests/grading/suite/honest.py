@@ -35,6 +35,14 @@ def gather(block):
         have = jnp.concatenate([have, jax.lax.ppermute(have, "X", pairs)])
     return jnp.roll(have, me * block.shape[0], axis=0)
 """
+
+
+def typed_below(made):
+    """An answer in the cell of its check."""
+    check = named(made, "copies_check")
+    check["source"] = f"copies = 2\n{check['source']}"
+
+
 SCANNED = """\
 from functools import partial
 
@@ -465,6 +473,14 @@ ROWS = (
     all_right("a mesh set for all", {"place": OWN_MESH}),
     all_right("a cached sharding and jit", {"place": SHARDED_BY_JIT}),
     all_right(
+        "a whole number as a float",
+        {
+            "copies": "copies = 2.0",
+            "local_bytes": "def local_bytes(I, J, X, Y):\n"
+            "    return 4 * I * J / (X * Y)",
+        },
+    ),
+    all_right(
         "a NumPy integer",
         {
             "copies": "copies = np.int64(2)",
@@ -609,6 +625,21 @@ ROWS = (
         without("local_bytes"),
         "right",
         {"local_bytes": "def local_bytes(I, J, X, Y)\n    return 4"},
+        present=("the cell above ended with SyntaxError: expected ':'",),
+    ),
+    Row(
+        "an answer typed into its check",
+        without("copies"),
+        "right",
+        {"copies": "copies = None"},
+        change=typed_below,
+        present=("this check's own cell was changed",),
+    ),
+    all_right(
+        "colours of a terminal",
+        after=("print('\\x1b[33mWARNING\\x1b[0m: \\x1b[1;31mred')",),
+        absent=("[33m", "[0m", "[1;31m"),
+        present=("WARNING: red",),
     ),
     Row(
         "one answer fails when asked",

@@ -124,8 +124,11 @@ def data(row, at):
     return made if isinstance(made, bytes) else json.dumps(made).encode()
 
 
-def graded(row, at, who):
-    """Grade a row; returns course.Given with all that is wrong about it."""
+def graded(row, at, who, stood=()):
+    """Grade a row; returns course.Given with all that is wrong about it.
+
+    stood   verdicts of an earlier try, as `judge.grade` takes them
+    """
 
     def write(folder):
         content = data(row, at)
@@ -134,7 +137,8 @@ def graded(row, at, who):
         else:
             (folder / f"{course.STEM}.ipynb").write_bytes(content)
 
-    given = course.grade(at, who, write, judge.Seconds(*row.seconds))
+    seconds = judge.Seconds(*row.seconds)
+    given = course.grade(at, who, write, seconds, stood=stood)
     said = shown(given.notebook)
     faults = [f"it shows {word!r}" for word in row.absent if word in said]
     faults += [f"no {word!r} in it" for word in row.present if word not in said]

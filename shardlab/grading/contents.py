@@ -1,0 +1,131 @@
+"""Which assignment a file holds, whatever it is called.
+
+Browsers add " (1)" to names, people zip folders, and systems write names in
+capitals. What a notebook is, its cells say.
+"""
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from pathlib import PurePosixPath
+
+from shardlab.grading import intake
+
+MAX_MEMBERS = 2000
+MAX_NOTEBOOKS = 40
+# Cells that must be those of a set before a notebook is taken for it.
+LEAST = 2
+# Folders and files that systems leave behind; what is in them is nobody's.
+LITTER = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini", "Icon\r")
+
+
+def is_litter(parts):
+    """Whether a path is one that a system left behind, to be passed over.
+
+    parts  of a path below the folder of submissions; a student's own folder
+           is no litter for its dot alone: somebody's work may be in it
+    """
+    first, *rest = parts
+    if first in (*LITTER, ".ipynb_checkpoints", ".git", ".DS_Store"):
+        return True
+    hidden = (part.startswith(".") and part.strip(".") for part in rest)
+    return any(hidden) or any(part in LITTER for part in rest)
+
+
+def fingerprints(notebooks):
+    """What the cells of each assignment are known by.
+
+    notebooks  dict: assignment -> notebook
+    returns    dict: assignment -> set of texts and names of cells
+    """
+    return {
+        assignment: {
+            mark
+            for cell in notebook.cells
+            for mark in marks(cell.cell_type, cell.source, cell.metadata)
+        }
+        for assignment, notebook in notebooks.items()
+    }
+
+
+def marks(kind, text, metadata):
+    """What a cell is known by: its name, or the text of a Markdown cell."""
+    if name := intake.grade_id({"metadata": metadata}):
+        yield ("name", name)
+    elif kind == "markdown" and len(text) > 40:
+        yield ("text", " ".join(text.split()))
+
+
+def assignment_of(data, known):
+    """The assignment whose cells a notebook has, or None.
+
+    data    bytes of the notebook as `intake.rewritten` returns them
+    known   as `fingerprints` returns it
+    """
+    cells = json.loads(data)["cells"]
+    found = {
+        mark
+        for cell in cells
+        for mark in marks(cell["cell_type"], cell["source"], cell["metadata"])
+    }
+    counts = {name: len(found & theirs) for name, theirs in known.items()}
+    best = sorted(counts.values())[-2:]
+    if not best or best[-1] < LEAST or len(set(best)) < len(best):
+        return None
+    return max(counts, key=counts.get)
+
+
+def assignment_named(name, assignments):
+    """The one assignment that a file's name holds, in any case, or None."""
+    stem = PurePosixPath(name).name.lower()
+    fits = [one for one in assignments if one.lower() in stem]
+    return fits[0] if len(fits) == 1 else None
+
+
+def members(data):
+    """The notebooks in a zip archive: dict of name -> bytes.
+
+    data    bytes of the archive; nothing is written, and each notebook is
+            read up to the limit for one
+    raises  intake.Unfit for an archive that cannot be read
+    """
+    found = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_MEMBERS:
+                raise intake.Unfit(f"holds more than {MAX_MEMBERS} files")
+            for entry in entries:
+                parts = PurePosixPath(entry.filename).parts
+                if not entry.filename.lower().endswith(".ipynb"):
+                    continue
+                if entry.is_dir() or is_litter(("", *parts)):
+                    continue
+                if len(found) == MAX_NOTEBOOKS:
+                    raise intake.Unfit(
+                        f"holds more than {MAX_NOTEBOOKS} notebooks"
+                    )
+                if entry.filename in found:
+                    raise intake.Unfit("holds two files of one name")
+                found[entry.filename] = member(archive, entry)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+        raise intake.Unfit("is a broken archive; send the notebook") from None
+    except (RuntimeError, NotImplementedError, ValueError, struct.error):
+        raise intake.Unfit(
+            "is an archive that cannot be read; send the notebook"
+        ) from None
+    return found
+
+
+def member(archive, entry):
+    """The bytes of one notebook in an archive; Unfit when it is too large."""
+    with archive.open(entry) as stream:
+        data = stream.read(intake.MAX_BYTES + 1)
+    if len(data) > intake.MAX_BYTES:
+        raise intake.Unfit(
+            f"holds a notebook larger than {intake.MAX_BYTES >> 20} MB; its "
+            "outputs can be cleared"
+        )
+    return data
