@@ -21,7 +21,7 @@ def bytes_on_all_devices(I, J, X, Y, Z):
     return I * J * X * Y * Z
 
 
-# %% int8_bytes wrong: the numbers of the chapter's quiz
+# %% int8_bytes by-heart: the numbers of the chapter's quiz
 def bytes_on_one_device(I, J, X, Y, Z):
     return 16384
 
@@ -30,13 +30,22 @@ def bytes_on_all_devices(I, J, X, Y, Z):
     return 524288
 
 
-# %% int8_bytes wrong: floats where bytes are whole
+# %% int8_bytes wrong: two bytes an element
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I * J / (X * Y)
+    return 2 * I * J // (X * Y)
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return float(I * J * Z)
+    return 2 * I * J * Z
+
+
+# %% int8_bytes right: floats that are whole
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I / X * J / Y
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return float(I * J) * Z
 
 
 # %% int8_bytes wrong: X and Y hold the copies
@@ -130,9 +139,9 @@ def ratios(X, Y, Z):
     return X, X * Y * Z
 
 
-# %% ratios wrong: floats
+# %% ratios right: an array of floats
 def ratios(X, Y, Z):
-    return Y * Z / 1, X * Y * Z / 1
+    return np.array([1, X], float) * Y * Z
 
 
 # %% ratios wrong: adds the axes
@@ -564,3 +573,26 @@ def bytes_on_one_device(I, J, X, Y, Z):
 
 def bytes_on_all_devices(I, J, X, Y, Z):
     return I * J * X
+
+
+# %% read_time wrong: the bandwidth to other chips
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * I * J / (X * Y) / hw.H100.link_bw
+
+
+# %% ratios wrong: copies along Z alone
+def ratios(X, Y, Z):
+    return Z, X * Y * Z
+
+
+# %% ratios wrong: one copy over one device
+def ratios(X, Y, Z):
+    return Y * Z, X
+
+
+# %% block_on wrong: multiplies after it adds
+def block_on(position, order, mesh):
+    number = 0
+    for axis in order:
+        number = (number + position[axis]) * mesh[axis]
+    return number
