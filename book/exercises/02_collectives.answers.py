@@ -4,12 +4,12 @@
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
 # %% edits wrong: gathers the first letter as gladly as the last
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective in ("AllReduce", "ReduceScatter"):
-        if axis not in debt:
+        if axis not in sums:
             return "illegal"
-        debt = debt.replace(axis, "")
+        sums = sums.replace(axis, "")
     else:
         if axis not in "".join(cuts):
             return "illegal"
@@ -19,16 +19,16 @@ def edited(cuts, debt, collective, axis, dim):
             return "illegal"
     if collective in ("ReduceScatter", "AllToAll"):
         cuts[dim] += axis
-    return [cuts, debt]
+    return [cuts, sums]
 
 
 # %% edits wrong: puts the new letter first
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective in ("AllReduce", "ReduceScatter"):
-        if axis not in debt:
+        if axis not in sums:
             return "illegal"
-        debt = debt.replace(axis, "")
+        sums = sums.replace(axis, "")
     else:
         places = [d for d in (0, 1) if cuts[d].endswith(axis)]
         if not places or collective == "AllToAll" and dim in places:
@@ -36,14 +36,14 @@ def edited(cuts, debt, collective, axis, dim):
         cuts[places[0]] = cuts[places[0]][:-1]
     if collective in ("ReduceScatter", "AllToAll"):
         cuts[dim] = axis + cuts[dim]
-    return [cuts, debt]
+    return [cuts, sums]
 
 
-# %% edits wrong: an AllReduce without a debt changes nothing
-def edited(cuts, debt, collective, axis, dim):
+# %% edits wrong: an AllReduce of no sum changes nothing
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective in ("AllReduce", "ReduceScatter"):
-        debt = debt.replace(axis, "")
+        sums = sums.replace(axis, "")
     else:
         places = [d for d in (0, 1) if cuts[d].endswith(axis)]
         if not places or collective == "AllToAll" and dim in places:
@@ -51,32 +51,32 @@ def edited(cuts, debt, collective, axis, dim):
         cuts[places[0]] = cuts[places[0]][:-1]
     if collective in ("ReduceScatter", "AllToAll"):
         cuts[dim] += axis
-    return [cuts, debt]
+    return [cuts, sums]
 
 
 # %% edits wrong: a ReduceScatter removes a subscript
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective == "AllReduce":
-        if axis not in debt:
+        if axis not in sums:
             return "illegal"
-        return [cuts, debt.replace(axis, "")]
+        return [cuts, sums.replace(axis, "")]
     places = [d for d in (0, 1) if cuts[d].endswith(axis)]
     if not places or collective == "AllToAll" and dim in places:
         return "illegal"
     cuts[places[0]] = cuts[places[0]][:-1]
     if collective == "AllToAll":
         cuts[dim] += axis
-    return [cuts, debt]
+    return [cuts, sums]
 
 
 # %% edits wrong: an AllToAll may move a letter to where it is
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective in ("AllReduce", "ReduceScatter"):
-        if axis not in debt:
+        if axis not in sums:
             return "illegal"
-        debt = debt.replace(axis, "")
+        sums = sums.replace(axis, "")
     else:
         places = [d for d in (0, 1) if cuts[d].endswith(axis)]
         if not places:
@@ -84,16 +84,16 @@ def edited(cuts, debt, collective, axis, dim):
         cuts[places[0]] = cuts[places[0]][:-1]
     if collective in ("ReduceScatter", "AllToAll"):
         cuts[dim] += axis
-    return [cuts, debt]
+    return [cuts, sums]
 
 
 # %% edits wrong: keeps the letter that an AllToAll moves
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     cuts = list(cuts)
     if collective in ("AllReduce", "ReduceScatter"):
-        if axis not in debt:
+        if axis not in sums:
             return "illegal"
-        debt = debt.replace(axis, "")
+        sums = sums.replace(axis, "")
     else:
         places = [d for d in (0, 1) if cuts[d].endswith(axis)]
         if not places or collective == "AllToAll" and dim in places:
@@ -102,22 +102,56 @@ def edited(cuts, debt, collective, axis, dim):
             cuts[places[0]] = cuts[places[0]][:-1]
     if collective in ("ReduceScatter", "AllToAll"):
         cuts[dim] += axis
-    return [cuts, debt]
+    return [cuts, sums]
+
+
+# %% edits wrong: any letter can be gathered, and moved to where it is
+def edited(cuts, sums, collective, axis, dim):
+    cuts = list(cuts)
+    where = [d for d, letters in enumerate(cuts) if axis in letters]
+    if collective in ("AllGather", "AllToAll"):
+        if not where:
+            return "illegal"
+        cuts[where[0]] = cuts[where[0]].replace(axis, "")
+        if collective == "AllToAll":
+            cuts[dim] += axis
+    else:
+        if axis not in sums:
+            return "illegal"
+        sums = sums.replace(axis, "")
+        if collective == "ReduceScatter":
+            cuts[dim] += axis
+    return [cuts, sums]
+
+
+# %% edits by-heart: the cases shown
+def edited(cuts, sums, collective, axis, dim):
+    case = "".join([*cuts, sums, "|", collective, axis, str(dim)])
+    return {
+        "X|AllGatherX0": [["", ""], ""],
+        "XY|AllReduceY0": [["X", ""], ""],
+        "XY|ReduceScatterY1": [["X", "Y"], ""],
+        "XY|ReduceScatterY0": [["XY", ""], ""],
+        "X|AllToAllX1": [["", "X"], ""],
+        "XY|AllToAllX1": [["", "YX"], ""],
+        "XY|AllGatherY0": [["X", ""], ""],
+        "YX|AllToAllY0": "illegal",
+    }.get(case, "illegal")
 
 
 # %% edits right: by what each collective takes and gives
-def edited(cuts, debt, collective, axis, dim):
-    takes_debt = collective.endswith(("Reduce", "Scatter"))
+def edited(cuts, sums, collective, axis, dim):
+    takes_sums = collective.endswith(("Reduce", "Scatter"))
     gives_cut = collective in ("ReduceScatter", "AllToAll")
     rows, columns = cuts
-    if takes_debt and axis in debt:
-        debt = "".join(sorted(set(debt) - {axis}))
+    if takes_sums and axis in sums:
+        sums = "".join(sorted(set(sums) - {axis}))
     elif (
-        not takes_debt and rows.endswith(axis) and not (gives_cut and dim == 0)
+        not takes_sums and rows.endswith(axis) and not (gives_cut and dim == 0)
     ):
         rows = rows[:-1]
     elif (
-        not takes_debt
+        not takes_sums
         and columns.endswith(axis)
         and not (gives_cut and dim == 1)
     ):
@@ -128,11 +162,11 @@ def edited(cuts, debt, collective, axis, dim):
         rows, columns = (
             (rows + axis, columns) if dim == 0 else (rows, columns + axis)
         )
-    return ([rows, columns], debt)
+    return ([rows, columns], sums)
 
 
 # %% edits right: a table of functions
-def edited(cuts, debt, collective, axis, dim):
+def edited(cuts, sums, collective, axis, dim):
     def gather():
         for place, letters in enumerate(cuts):
             if letters[-1:] == axis:
@@ -142,9 +176,9 @@ def edited(cuts, debt, collective, axis, dim):
         raise KeyError(axis)
 
     def pay():
-        if axis not in debt:
+        if axis not in sums:
             raise KeyError(axis)
-        return [letter for letter in debt if letter != axis]
+        return [letter for letter in sums if letter != axis]
 
     def add(places):
         return [c + axis if d == dim else c for d, c in enumerate(places)]
@@ -153,10 +187,10 @@ def edited(cuts, debt, collective, axis, dim):
         new, place = gather()
         if place == dim:
             raise KeyError(axis)
-        return [add(new), debt]
+        return [add(new), sums]
 
     table = {
-        "AllGather": lambda: [gather()[0], debt],
+        "AllGather": lambda: [gather()[0], sums],
         "AllReduce": lambda: [list(cuts), "".join(pay())],
         "ReduceScatter": lambda: [add(cuts), "".join(pay())],
         "AllToAll": to_all,
@@ -409,26 +443,68 @@ def gather_both_ways(A):
     return jnp.concatenate(received[(me - jnp.arange(N)) % N])
 
 
-# %% both_ways right: only the block from the opposite chip is shared
+# %% both_ways right: written into place, rows of the opposite block shared
 def gather_both_ways(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    behind, ahead, middle = [A], [A], []
-    for _ in range((N - 1) // 2):
-        behind.append(jax.lax.ppermute(behind[-1], "X", onward))
-        ahead.append(jax.lax.ppermute(ahead[-1], "X", back))
+    right = [(chip, (chip + 1) % N) for chip in range(N)]
+    left = [(there, here) for here, there in right]
+    flat = A.reshape(-1)
+    whole = jnp.zeros((N, flat.size), A.dtype).at[me].set(flat)
+    first = second = flat
+    for hop in range(1, (N + 1) // 2):
+        first = jax.lax.ppermute(first, "X", left)
+        second = jax.lax.ppermute(second, "X", right)
+        whole = whole.at[(me + hop) % N].set(first)
+        whole = whole.at[(me - hop) % N].set(second)
     if N % 2 == 0:
-        left, _ = jnp.split(behind[-1], 2, axis=1)
-        _, right = jnp.split(ahead[-1], 2, axis=1)
-        left = jax.lax.ppermute(left, "X", onward)
-        right = jax.lax.ppermute(right, "X", back)
-        middle = [jnp.concatenate([left, right], axis=1)]
-    received = jnp.stack(behind + middle + ahead[:0:-1])
-    return jnp.concatenate(received[(me - jnp.arange(N)) % N])
+        middle, far = flat.size // 2, (me + N // 2) % N
+        first = jax.lax.ppermute(first[:middle], "X", left)
+        second = jax.lax.ppermute(second[middle:], "X", right)
+        whole = whole.at[far].set(jnp.concatenate([first, second]))
+    return whole.reshape(-1, A.shape[1])
 
 
-# %% both_ways right: halves of rows and columns, each written into place
+# %% both_ways right: slices of columns, collected in a dict
+def gather_both_ways(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    wires = {
+        way: [(chip, (chip + way) % N) for chip in range(N)] for way in (1, -1)
+    }
+    came = {0: A}
+    for hop in range(1, (N - 1) // 2 + 1):
+        for way in (1, -1):
+            last = came[way * (hop - 1)]
+            came[way * hop] = jax.lax.ppermute(last, "X", wires[way])
+    if N % 2 == 0:
+        hop, width = N // 2, A.shape[1] // 2
+        parts = [
+            jax.lax.ppermute(came[way * (hop - 1)][:, part], "X", wires[way])
+            for way, part in ((1, slice(width)), (-1, slice(width, None)))
+        ]
+        came[hop] = jnp.hstack(parts)
+    rows = [came[k] if k in came else came[k - N] for k in range(N)]
+    return jnp.concatenate(jnp.stack(rows)[(me - jnp.arange(N)) % N])
+
+
+# %% both_ways wrong: even numbers of chips only
+def gather_both_ways(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    on = [(c, (c + 1) % N) for c in range(N)]
+    back = [(c, (c - 1) % N) for c in range(N)]
+    behind, ahead = [A], [A]
+    for _ in range(N // 2 - 1):
+        behind.append(jax.lax.ppermute(behind[-1], "X", on))
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", back))
+    h = A.shape[1] // 2
+    a = jax.lax.ppermute(behind[-1][:, :h], "X", on)
+    b = jax.lax.ppermute(ahead[-1][:, h:], "X", back)
+    received = jnp.stack(
+        behind + [jnp.concatenate([a, b], axis=1)] + ahead[1:][::-1]
+    )
+    return received[(me - jnp.arange(N)) % N].reshape(-1, A.shape[1])
+
+
+# %% both_ways wrong: halves of every block go all the way round
 def gather_both_ways(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     right = [(chip, (chip + 1) % N) for chip in range(N)]
@@ -445,37 +521,51 @@ def gather_both_ways(A):
     return whole.reshape(-1, A.shape[1])
 
 
-# %% ring_scatter wrong: the library's ReduceScatter
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: the library's ReduceScatter
+def line_reduce_scatter(C):
     return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
 
 
-# %% ring_scatter wrong: a gather where a scatter was asked for
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: a gather where a scatter was asked for
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     terms = jax.lax.all_gather(C, "X", tiled=False)
     return jnp.stack(jnp.split(terms.sum(0), N))[me]
 
 
-# %% ring_scatter wrong: an AllReduce, and then a piece of it
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: an AllReduce, and then a piece of it
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     return jnp.stack(jnp.split(jax.lax.psum(C, "X"), N))[me]
 
 
-# %% ring_scatter wrong: whole terms go round
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: the ring of the chapter
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    total = passing = C
+    backward = [(chip, (chip - 1) % N) for chip in range(N)]
+    pieces = C.reshape(N, -1, C.shape[1])
+    total = pieces[(me + 1) % N]
+    for hop in range(2, N + 1):
+        total = jax.lax.ppermute(total, "X", backward) + pieces[(me + hop) % N]
+    return total
+
+
+# %% line_scatter wrong: whole terms go along
+def line_reduce_scatter(C):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    there = back = total = C
     for _ in range(N - 1):
-        passing = jax.lax.ppermute(passing, "X", onward)
-        total = total + passing
+        there = jax.lax.ppermute(there, "X", right)
+        back = jax.lax.ppermute(back, "X", left)
+        total = total + there + back
     return jnp.stack(jnp.split(total, N))[me]
 
 
-# %% ring_scatter wrong: parts go straight to where they belong
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: parts go straight to where they belong
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     pieces = jnp.stack(jnp.split(C, N))
     total = pieces[me]
@@ -485,74 +575,84 @@ def ring_reduce_scatter(C):
     return total
 
 
-# %% ring_scatter wrong: each piece ends one chip too early
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: its own term twice
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
     pieces = jnp.stack(jnp.split(C, N))
-    total = pieces[me]
-    for hop in range(1, N):
-        total = jax.lax.ppermute(total, "X", back) + pieces[(me + hop) % N]
-    return total
-
-
-# %% ring_scatter wrong: adds its own piece at every stop
-def ring_reduce_scatter(C):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    pieces = jnp.stack(jnp.split(C, N))
-    total = pieces[me]
-    for _ in range(N - 1):
-        total = jax.lax.ppermute(total, "X", back) + pieces[me]
-    return total
-
-
-# %% ring_scatter wrong: sends nothing
-def ring_reduce_scatter(C):
-    N = jax.lax.axis_size("X")
-    return jnp.split(C, N)[0]
-
-
-# %% ring_scatter wrong: both ways, where one was asked for
-def ring_reduce_scatter(C):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    pieces = jnp.stack(jnp.split(C, N))
-    total = pieces[(me + 1) % N]
-    far = pieces[(me + N - 1) % N]
-    for hop in range(2, N):
-        put = pieces[(me + hop - 1) % N] if hop == N - 1 else 0
-        total = jax.lax.ppermute(total, "X", back) + put
-    return jax.lax.ppermute(far, "X", onward) + total + pieces[me]
-
-
-# %% ring_scatter right: the other way round
-def ring_reduce_scatter(C):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    pieces = C.reshape(N, -1, C.shape[1])
-    total = pieces[(me - 1) % N]
+    onward, back = pieces[(me - 1) % N], pieces[(me + 1) % N]
     for hop in range(2, N + 1):
-        total = pieces[(me - hop) % N] + jax.lax.ppermute(total, "X", onward)
-    return total
+        onward = jax.lax.ppermute(onward, "X", right) + pieces[(me - hop) % N]
+        back = jax.lax.ppermute(back, "X", left) + pieces[(me + hop) % N]
+    return onward + back
 
 
-# %% ring_scatter right: the transpose of a ring that gathers
-def ring_reduce_scatter(C):
+# %% line_scatter wrong: the terms of one side only
+def line_reduce_scatter(C):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    onward = pieces[(me - 1) % N]
+    for hop in range(2, N + 1):
+        onward = jax.lax.ppermute(onward, "X", right) + pieces[(me - hop) % N]
+    return onward
 
-    def gather(A):
-        received = [A]
-        for _ in range(N - 1):
-            received.append(jax.lax.ppermute(received[-1], "X", onward))
-        order = (me - jnp.arange(N)) % N
-        return jnp.concatenate(jnp.stack(received)[order])
 
-    piece = jnp.split(C, N)[0]
-    (scattered,) = jax.linear_transpose(gather, piece)(C)
-    return scattered
+# %% line_scatter wrong: the streams exchanged
+def line_reduce_scatter(C):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    onward, back = pieces[(me + 1) % N], pieces[(me - 1) % N]
+    for hop in range(2, N + 1):
+        onward = jax.lax.ppermute(onward, "X", right) + pieces[(me + hop) % N]
+        back = jax.lax.ppermute(back, "X", left) + pieces[(me - hop) % N]
+    return onward + back - pieces[me]
+
+
+# %% line_scatter wrong: forgets its own term
+def line_reduce_scatter(C):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    onward, back = pieces[(me - 1) % N], pieces[(me + 1) % N]
+    for hop in range(2, N + 1):
+        onward = jax.lax.ppermute(onward, "X", right) + pieces[(me - hop) % N]
+        back = jax.lax.ppermute(back, "X", left) + pieces[(me + hop) % N]
+    return onward + back - 2 * pieces[me]
+
+
+# %% line_scatter right: what comes from the right without the own term
+def line_reduce_scatter(C):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    onward, back = pieces[(me - 1) % N], jnp.zeros_like(pieces[0])
+    for hop in range(2, N + 1):
+        onward = jax.lax.ppermute(onward, "X", right) + pieces[(me - hop) % N]
+    for hop in range(1, N):
+        back = jax.lax.ppermute(back + pieces[(me + hop) % N], "X", left)
+    return onward + back
+
+
+# %% line_scatter right: pieces rolled into the order of sending
+def line_reduce_scatter(C):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    pieces = jnp.stack(jnp.split(C, N))
+    there, *rest = jnp.roll(pieces[::-1], me, axis=0)
+    for part in rest:
+        there = jax.lax.ppermute(there, "X", right) + part
+    back, *rest = jnp.roll(pieces, -me - 1, axis=0)
+    for part in rest[:-1]:
+        back = jax.lax.ppermute(back, "X", left) + part
+    return there + jax.lax.ppermute(back, "X", left)
 
 
 # %% in_two wrong: psum
@@ -729,89 +829,108 @@ def exchange(A):
 
 
 # %% gradient wrong: as it was
-def gradient(In, Target, W):
+def gradient(In, Target, Real, W):
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        error = Real[:, None] * (In @ W - Target)
+        return jnp.sum(error**2) / (Real.sum() * error.shape[1])
 
-    return jax.lax.psum(jax.grad(loss)(W), "X")
+    return jax.grad(loss)(W) / jax.lax.axis_size("X")
 
 
-# %% gradient wrong: without the sum, and a sum of means
-def gradient(In, Target, W):
+# %% gradient wrong: the mean of means, without its NaN
+def gradient(In, Target, Real, W):
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        error = Real[:, None] * (In @ W - Target)
+        rows = jnp.maximum(Real.sum(), 1)
+        return jnp.sum(error**2) / (rows * error.shape[1])
 
-    return jax.grad(loss)(W)
+    return jax.grad(loss)(W) / jax.lax.axis_size("X")
 
 
-# %% gradient wrong: pmean of what is summed already
-def gradient(In, Target, W):
+# %% gradient wrong: padding counts as well
+def gradient(In, Target, Real, W):
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    return jax.lax.pmean(jax.grad(loss)(W), "X")
+    rows = In.shape[0] * jax.lax.axis_size("X")
+    return jax.grad(loss)(W) / (rows * Target.shape[1])
 
 
-# %% gradient wrong: sums once more, and divides for it
-def gradient(In, Target, W):
+# %% gradient wrong: summed twice
+def gradient(In, Target, Real, W):
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    N = jax.lax.axis_size("X")
-    return jax.lax.psum(jax.grad(loss)(W), "X") / N**2
+    rows = jax.lax.psum(Real.sum(), "X")
+    return jax.lax.psum(jax.grad(loss)(W), "X") / (rows * Target.shape[1])
 
 
-# %% gradient wrong: divides twice
-def gradient(In, Target, W):
+# %% gradient wrong: a mean over devices of what is a sum
+def gradient(In, Target, Real, W):
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    return jax.grad(loss)(W) / jax.lax.axis_size("X") ** 2
+    rows = jax.lax.psum(Real.sum(), "X")
+    dW = jax.grad(loss)(W) / jax.lax.axis_size("X")
+    return dW / (rows * Target.shape[1])
+
+
+# %% gradient wrong: the sum over columns
+def gradient(In, Target, Real, W):
+    def loss(W):
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
+
+    return jax.grad(loss)(W) / jax.lax.psum(Real.sum(), "X")
+
+
+# %% gradient wrong: padding has an error, too
+def gradient(In, Target, Real, W):
+    def loss(W):
+        return jnp.sum((In @ W - Target) ** 2)
+
+    rows = jax.lax.psum(Real.sum(), "X")
+    return jax.grad(loss)(W) / (rows * Target.shape[1])
 
 
 # %% gradient wrong: each device its own term
-def gradient(In, Target, W):
+def gradient(In, Target, Real, W):
     W = jax.lax.pcast(W, "X", to="varying")
 
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    return jax.grad(loss)(W)
+    rows = jax.lax.psum(Real.sum(), "X")
+    return jax.grad(loss)(W) / (rows * Target.shape[1])
 
 
 # %% gradient wrong: gathers the batch
-def gradient(In, Target, W):
-    In = jax.lax.all_gather(In, "X", tiled=True, to="invarying")
-    Target = jax.lax.all_gather(Target, "X", tiled=True, to="invarying")
+def gradient(In, Target, Real, W):
+    In, Target, Real = (
+        jax.lax.all_gather(x, "X", tiled=True, to="invarying")
+        for x in (In, Target, Real)
+    )
 
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    return jax.grad(loss)(W)
-
-
-# %% gradient wrong: divides by eight
-def gradient(In, Target, W):
-    def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
-
-    return jax.grad(loss)(W) / 8
+    return jax.grad(loss)(W) / (Real.sum() * Target.shape[1])
 
 
-# %% gradient right: varies first, then the mean of the devices
-def gradient(In, Target, W):
+# %% gradient right: varies first, then the sum over devices
+def gradient(In, Target, Real, W):
     W = jax.lax.pcast(W, "X", to="varying")
 
     def loss(W):
-        return jnp.mean((In @ W - Target) ** 2)
+        return jnp.sum(Real[:, None] * (In @ W - Target) ** 2)
 
-    return jax.lax.pmean(jax.grad(loss)(W), "X")
+    dW, rows = jax.lax.psum((jax.grad(loss)(W), Real.sum()), "X")
+    return dW / (rows * Target.shape[1])
 
 
 # %% gradient right: by hand
-def gradient(In, Target, W):
-    error = In @ W - Target
-    everywhere = error.size * jax.lax.axis_size("X")
+def gradient(In, Target, Real, W):
+    error = Real[:, None] * (In @ W - Target)
+    everywhere = jax.lax.psum(Real.sum(), "X") * Target.shape[1]
     return jax.lax.psum(2 / everywhere * In.T @ error, "X")
 
 
@@ -993,6 +1112,80 @@ reduce_sent = "2*V*(1 - 1/N)"
 exchange_sent = "V/N - V/N**2"
 naive_sent = "V*(N - 1)"
 
+# %% plans wrong: an AllReduce over each axis, nodes last
+gpu_plan = [["AllReduce", "Y", 0], ["AllReduce", "X", 0]]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans wrong: the network first
+gpu_plan = [
+    ["ReduceScatter", "X", 0],
+    ["AllReduce", "Y", 0],
+    ["AllGather", "X", 0],
+]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans wrong: no sum over the nodes
+gpu_plan = [["ReduceScatter", "Y", 0], ["AllGather", "Y", 0]]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans wrong: gathers what nothing has cut
+gpu_plan = [
+    ["AllGather", "Y", 0],
+    ["AllReduce", "X", 0],
+    ["AllReduce", "Y", 0],
+]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans wrong: gathers the letters in the wrong order
+gpu_plan = [
+    ["ReduceScatter", "Y", 0],
+    ["ReduceScatter", "X", 0],
+    ["AllGather", "Y", 0],
+    ["AllGather", "X", 0],
+]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans wrong: the line first
+gpu_plan = [
+    ["ReduceScatter", "Y", 0],
+    ["AllReduce", "X", 0],
+    ["AllGather", "Y", 0],
+]
+tpu_plan = [["ReduceScatter", "X", 0], ["ReduceScatter", "Y", 1]]
+
+# %% plans wrong: rows and columns exchanged
+gpu_plan = [
+    ["ReduceScatter", "Y", 0],
+    ["AllReduce", "X", 0],
+    ["AllGather", "Y", 0],
+]
+tpu_plan = [["ReduceScatter", "Y", 0], ["ReduceScatter", "X", 1]]
+
+# %% plans wrong: stops at the sum over the ring
+gpu_plan = [
+    ["ReduceScatter", "Y", 0],
+    ["AllReduce", "X", 0],
+    ["AllGather", "Y", 0],
+]
+tpu_plan = [["ReduceScatter", "Y", 1]]
+
+# %% plans right: scattered over nodes, too
+gpu_plan = [
+    ["ReduceScatter", "Y", 1],
+    ["ReduceScatter", "X", 0],
+    ["AllGather", "X", 0],
+    ["AllGather", "Y", 1],
+]
+tpu_plan = [["ReduceScatter", "Y", 1], ["ReduceScatter", "X", 0]]
+
+# %% plans right: tuples, and the other dimension
+gpu_plan = (
+    ("ReduceScatter", "Y", 1),
+    ("AllReduce", "X", 1),
+    ("AllGather", "Y", 1),
+)
+tpu_plan = (("ReduceScatter", "Y", 1), ("ReduceScatter", "X", 0))
+
 # %% edits equivalent: line 5: `('AllReduce', 'ReduceScatter')` is reversed
 # A name is among two names in whatever order they stand.
 
@@ -1002,17 +1195,32 @@ naive_sent = "V*(N - 1)"
 # %% ring_gather equivalent: line 9: `(me - jnp.arange(N)) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
 
+# %% plans equivalent: line 5: 0 becomes 1
+# A sum may be cut along either dimension, if it is gathered along the same.
+
+# %% plans equivalent: line 6: 0 becomes 1
+# An AllReduce adds no subscript, so its dim means nothing.
+
+# %% plans equivalent: line 7: 0 becomes 1
+# A gather adds no subscript, so its dim means nothing.
+
 # %% both_ways equivalent: line 6: `(chip - 1) % N` loses its right side
 # JAX takes device -1 for the last one.
 
-# %% both_ways equivalent: line 11: `(me - jnp.arange(N)) % N` loses its right side
+# %% both_ways equivalent: line 18: `(me - jnp.arange(N)) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
 
-# %% both_ways equivalent: line 12: `(jnp.arange(N) - me) % N` loses its right side
-# A negative index counts from the end, as the remainder would.
+# %% line_scatter equivalent: line 8: `(me - 1) % N` loses its left side
+# Chip 0 alone starts with a piece that lands in a sum, the last one.
 
-# %% ring_scatter equivalent: line 5: `(chip - 1) % N` loses its right side
-# JAX takes device -1 for the last one.
+# %% line_scatter equivalent: line 8: `(me - 1) % N` loses its right side
+# Chip 0 alone starts with a piece that lands in a sum, the last one.
+
+# %% line_scatter equivalent: line 8: `(me - 1) % N` with another operation
+# Chip 0 alone starts with a piece that lands in a sum, the last one.
+
+# %% line_scatter equivalent: line 10: `(me - hop) % N` loses its right side
+# A negative index counts from the end, as the remainder would.
 
 # %% exchange equivalent: line 10: `(me - jnp.arange(N)) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
