@@ -3,9 +3,205 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
-# %% gather_time wrong: the formula of texts, a ring without latency
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    return V / (2 * link_bw)
+
+# %% four wrong: stacks instead of putting end to end
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=False, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: the mean
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.pmean(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: a sum, of which a part is kept
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    width = C.shape[1] // jax.lax.axis_size("Y")
+    mine = jax.lax.axis_index("Y") * width
+    return jax.lax.dynamic_slice_in_dim(summed(C), mine, width, 1)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: cuts where it should join
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=1, concat_axis=0, tiled=True)
+
+
+# %% four wrong: a gather where an exchange was asked
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    rows = A.shape[0] // jax.lax.axis_size("Y")
+    mine = jax.lax.axis_index("Y") * rows
+    A = jax.lax.all_gather(A, "Y", axis=1, tiled=True)
+    return jax.lax.dynamic_slice_in_dim(A, mine, rows)
+
+
+# %% four wrong: a sum in two collectives
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    C = jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+    return gathered(C)
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: adds up over both axes
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, ("X", "Y"))
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: scatters rows
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=0, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four wrong: the same collectives over X
+def gathered(A):
+    return jax.lax.all_gather(A, "X", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "X")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "X", scatter_dimension=1, tiled=True)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "X", split_axis=0, concat_axis=1, tiled=True)
+
+
+# %% four right: stacked, and put in place by hand
+def gathered(A):
+    blocks = jax.lax.all_gather(A, "Y", axis=1, tiled=False, to="invarying")
+    return blocks.reshape(A.shape[0], -1)
+
+
+def summed(C):
+    return jax.lax.psum(C.ravel(), "Y").reshape(C.shape)
+
+
+def scattered(C):
+    pieces = C.reshape(C.shape[0], jax.lax.axis_size("Y"), -1)
+    return jax.lax.psum_scatter(pieces, "Y", scatter_dimension=1, tiled=False)
+
+
+def exchanged(A):
+    parts = jnp.stack(jnp.split(A, jax.lax.axis_size("Y")))
+    received = jax.lax.all_to_all(parts, "Y", 0, 0, tiled=False)
+    return jnp.concatenate(received, axis=1)
+
+
+# %% four right: of the transposed
+def gathered(A):
+    return jax.lax.all_gather(A.T, "Y", axis=0, tiled=True, to="invarying").T
+
+
+def summed(C):
+    twice = jax.lax.psum(2 * C.T, "Y")
+    return twice.T / 2
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C.T, "Y", scatter_dimension=0, tiled=True).T
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(
+        A.T, "Y", split_axis=1, concat_axis=0, tiled=True
+    ).T
 
 
 # %% gather_time wrong: no latency
@@ -26,19 +222,45 @@ def t_all_gather(V, N, link_bw, wrap, T_min):
     return hops * (T_min + V / N / link_bw)
 
 
+# %% gather_time wrong: latency alone
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N // 2 if wrap else N - 1
+    return hops * T_min
+
+
 # %% gather_time wrong: takes every axis for a ring
 def t_all_gather(V, N, link_bw, wrap, T_min):
-    return N // 2 * max(T_min, V / N / link_bw)
+    hops = N // 2
+    return hops * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: takes every axis for a line
 def t_all_gather(V, N, link_bw, wrap, T_min):
-    return (N - 1) * max(T_min, V / N / link_bw)
+    hops = N - 1
+    return hops * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: ring and line exchanged
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N - 1 if wrap else N // 2
+    return hops * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: rounds the hops of a ring up
 def t_all_gather(V, N, link_bw, wrap, T_min):
     hops = (N + 1) // 2 if wrap else N - 1
+    return hops * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: half a hop on odd rings
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N / 2 if wrap else N - 1
+    return hops * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: visits itself on a line
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N // 2 if wrap else N
     return hops * max(T_min, V / N / link_bw)
 
 
@@ -48,10 +270,21 @@ def t_all_gather(V, N, link_bw, wrap, T_min):
     return hops * max(T_min, V / N / N / link_bw)
 
 
+# %% gather_time wrong: each hop carries the whole array
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N // 2 if wrap else N - 1
+    return hops * max(T_min, V / link_bw)
+
+
 # %% gather_time wrong: a hop in two directions takes half the time
 def t_all_gather(V, N, link_bw, wrap, T_min):
     hops = N // 2 if wrap else N - 1
     return hops * max(T_min, V / N / (2 * link_bw))
+
+
+# %% gather_time wrong: the formula of texts, a ring without latency
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    return V / (2 * link_bw)
 
 
 # %% gather_time right: hop by hop
@@ -73,200 +306,403 @@ def t_all_gather(V, N, link_bw, wrap, T_min):
 
 
 # %% small wrong: elements for bytes
-whole_bytes = 128
-shard_bytes = 32
-hops = 2
-seconds = 2e-6
+whole_bytes = 3072
+shard_bytes = 6
+hops = 12
+seconds = 12e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return N * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
-# %% small wrong: all 64 chips cut the array
-whole_bytes = 256
-shard_bytes = 4
-hops = 2
-seconds = 2e-6
+# %% small wrong: elements for the bytes of a shard
+whole_bytes = 6144
+shard_bytes = 6
+hops = 12
+seconds = 12e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return N * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
-# %% small wrong: three hops
-whole_bytes = 256
-shard_bytes = 64
-hops = 3
-seconds = 3e-6
+# %% small wrong: X alone cuts the array
+whole_bytes = 6144
+shard_bytes = 768
+hops = 12
+seconds = 12e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return N * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the hops of one ring of all chips
+whole_bytes = 6144
+shard_bytes = 12
+hops = 256
+seconds = 256e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: all axes in the time of one
+whole_bytes = 6144
+shard_bytes = 12
+hops = 4
+seconds = 4e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: hops of lines
+whole_bytes = 6144
+shard_bytes = 12
+hops = 21
+seconds = 21e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
 # %% small wrong: seconds by bandwidth
-whole_bytes = 256
-shard_bytes = 64
-hops = 2
-seconds = 256 / 9e10
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 6144 / (6 * 9e10)
 
 
-def knee_bytes(N, link_bw, T_min):
-    return N * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
-# %% small wrong: the knee of a message
-whole_bytes = 256
-shard_bytes = 64
-hops = 2
-seconds = 2e-6
+# %% small wrong: seconds of one hop
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 1e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
-# %% small wrong: the knee with both directions
-whole_bytes = 256
-shard_bytes = 64
-hops = 2
-seconds = 2e-6
+# %% small wrong: the knee with V/W for the bytes
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return 2 * N * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw
 
 
-# %% small wrong: the knee with half of the hops
-whole_bytes = 256
-shard_bytes = 64
-hops = 2
-seconds = 2e-6
+# %% small wrong: the knee with the factor of one axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
 
 
-def knee_bytes(N, link_bw, T_min):
-    return N / 2 * link_bw * T_min
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n)
+
+
+# %% small wrong: the knee with the hops of one axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with the links of one axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with one link of each axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with one hop for an axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with half a hop
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n / 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with lines
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n - 1) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
 
 
 # %% small right: from NumPy's sizes
-whole = np.zeros(128, np.float16)
+whole = np.zeros(3072, np.float16)
 whole_bytes = whole.nbytes
-shard_bytes = np.split(whole, 4)[0].nbytes
-hops = max(min(far, 4 - far) for far in range(4))
-seconds = max(hops * 1e-6, whole_bytes / 9e10)
+shard_bytes = np.split(whole, 512)[0].nbytes
+hops = sum(max(min(far, 8 - far) for far in range(8)) for axis in "XYZ")
+seconds = max(hops * 1e-6, whole_bytes / 54e10)
 
 
-def knee_bytes(N, link_bw, T_min):
-    shard = T_min / (1 / link_bw)
-    return sum(shard for _ in range(N))
+def knee_bytes(n, axes, link_bw, T_min):
+    chips = n**axes
+    shard = axes * (n // 2) * T_min / ((chips - 1) / (2 * axes * link_bw))
+    return chips * shard
 
 
 # %% small right: solved for V
-whole_bytes = 256
-shard_bytes = 64
-hops = 2
-seconds = 2 / 10**6
+whole_bytes = np.int64(6144)
+shard_bytes = 12.0
+hops = 4 + 4 + 4
+seconds = 12 / 10**6
 
 
-def knee_bytes(N, link_bw, T_min):
-    seconds_of_a_byte = 1 / N / link_bw
-    return T_min / seconds_of_a_byte
+def knee_bytes(n, axes, link_bw, T_min):
+    seconds_of_a_byte = (1 - float(n) ** -axes) / link_bw / axes / 2
+    return (n - n % 2) / 2 * axes * T_min / seconds_of_a_byte
 
 
-# %% cube wrong: gathers all of the array over X
+# %% cube wrong: scatters all of the array
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / W, V / (2 * W), 2 * V / (X * Y) / W]
+    return [V / W, V / Y / (2 * W), V / Z / W]
 
 
 def exact_times(B, D, n, W):
-    gather_x, gather_xy, reduce_z = limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
     ring, square = (n - 1) / n, (n * n - 1) / (n * n)
-    return [ring * gather_x, square * gather_xy, ring * reduce_z]
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: divides by the axis that is scattered
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / Y / W, V / Y / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n * n - 1) / (n * n)
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: divides by both axes
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / (X * Y) / W, V / Y / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n * n - 1) / (n * n)
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube wrong: two axes with the bandwidth of one
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / Y / W, V / W, 2 * V / (X * Y) / W]
+    return [V / X / W, V / Y / W, V / Z / W]
 
 
 def exact_times(B, D, n, W):
-    gather_x, gather_xy, reduce_z = limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
     ring, square = (n - 1) / n, (n * n - 1) / (n * n)
-    return [ring * gather_x, square * gather_xy, ring * reduce_z]
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: gathers all of the array
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / X / W, V / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n * n - 1) / (n * n)
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: gathers a shard
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / X / W, V / (X * Y * Z) / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n * n - 1) / (n * n)
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube wrong: a sum for the price of a gather
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / Y / W, V / (2 * W), V / (X * Y) / W]
+    return [V / X / W, V / Y / (2 * W), V / Z / (2 * W)]
 
 
 def exact_times(B, D, n, W):
-    gather_x, gather_xy, reduce_z = limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
     ring, square = (n - 1) / n, (n * n - 1) / (n * n)
-    return [ring * gather_x, square * gather_xy, ring * reduce_z]
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: a sum over one axis at a time
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / X / W, V / Y / (2 * W), 2 * V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n * n - 1) / (n * n)
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube wrong: adds up the whole array
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / Y / W, V / (2 * W), 2 * V / W]
+    return [V / X / W, V / Y / (2 * W), V / W]
 
 
 def exact_times(B, D, n, W):
-    gather_x, gather_xy, reduce_z = limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
     ring, square = (n - 1) / n, (n * n - 1) / (n * n)
-    return [ring * gather_x, square * gather_xy, ring * reduce_z]
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
-# %% cube wrong: divides by the axis that is gathered
+# %% cube wrong: elements for bytes
 def limit_times(B, D, X, Y, Z, W):
-    V = 2 * B * D
-    return [V / X / W, V / (2 * W), 2 * V / (X * Y) / W]
+    V = 1 * B * D
+    return [V / X / W, V / Y / (2 * W), V / Z / W]
 
 
 def exact_times(B, D, n, W):
-    gather_x, gather_xy, reduce_z = limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
     ring, square = (n - 1) / n, (n * n - 1) / (n * n)
-    return [ring * gather_x, square * gather_xy, ring * reduce_z]
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube wrong: limits for exact times
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / Y / W, V / (2 * W), 2 * V / (X * Y) / W]
+    return [V / X / W, V / Y / (2 * W), V / Z / W]
 
 
 def exact_times(B, D, n, W):
-    return limit_times(B, D, n, n, n, W)
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring = square = 1
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube wrong: a square has the factor of a ring
 def limit_times(B, D, X, Y, Z, W):
     V = 2 * B * D
-    return [V / Y / W, V / (2 * W), 2 * V / (X * Y) / W]
+    return [V / X / W, V / Y / (2 * W), V / Z / W]
 
 
 def exact_times(B, D, n, W):
-    return [seconds * (n - 1) / n for seconds in limit_times(B, D, n, n, n, W)]
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, (n - 1) / n
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: a square has the factor of a ring twice
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / X / W, V / Y / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, ((n - 1) / n) ** 2
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
+
+
+# %% cube wrong: the factor of the whole cube
+def limit_times(B, D, X, Y, Z, W):
+    V = 2 * B * D
+    return [V / X / W, V / Y / (2 * W), V / Z / W]
+
+
+def exact_times(B, D, n, W):
+    scatter_y, gather_xz, reduce_xy = limit_times(B, D, n, n, n, W)
+    ring, square = (n - 1) / n, 1 - 1 / n**3
+    return [ring * scatter_y, square * gather_xz, square * reduce_xy]
 
 
 # %% cube right: from the shapes of shards
 def limit_times(B, D, X, Y, Z, W):
     rows, columns = B / X, D / Y
     shard = rows * columns * 2
-    return [X * shard / W, X * Y * shard / W / 2, (shard + shard) / W]
+    return [Y * shard / W, X * shard / W / 2, X * Y * shard / Z / W]
 
 
 def exact_times(B, D, n, W):
-    shard = 2 * B * D / n**2
-    link_bw = W / 2
-    hop = shard / link_bw
-    received = [(n - 1) * hop, (n * n - 1) * hop / 2, 2 * (n - 1) * hop / n]
-    return [seconds / 2 for seconds in received]
+    shard = 2 * B * D / n**3
+    lacking = [n * (n - 1), n * n - 1, 2 * (n * n - 1)]
+    axes = [1, 2, 2]
+    return [shard * parts / (a * W) for parts, a in zip(lacking, axes)]
 
 
 # %% cube right: a time for each, by group and axes
@@ -275,654 +711,1582 @@ def gathered(V, axes, W):
 
 
 def limit_times(B, D, X, Y, Z, W):
-    cut_by_y = B * 2 * (D // Y)
-    halves = [gathered(cut_by_y / X, "Z", W) for _ in ("scatter", "gather")]
-    return [
-        gathered(cut_by_y, "X", W),
-        gathered(2 * B * D, "XY", W),
+    cut_by_z = B * 2 * (D / Z)
+    halves = [gathered(cut_by_z, "XY", W) for _ in ("scatter", "gather")]
+    return (
+        gathered(2 * B / X * D, "Y", W),
+        gathered(2 * B * D / Y, "XZ", W),
         sum(halves),
-    ]
+    )
 
 
 def exact_times(B, D, n, W):
-    chips = [n, n**2, n]
-    limits = limit_times(B, D, n, n, n, W)
-    return [t - t / c for t, c in zip(limits, chips)]
+    limits = np.array(limit_times(B, D, n, n, n, W))
+    return limits * (1 - 1 / np.array([n, n**2, n**2]))
 
 
 # %% idle wrong: leaves Z idle
-def gather_with_Z(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
+def sum_with_Z(C):
+    return jax.lax.psum(C, "X")
 
 
-# %% idle wrong: one axis after the other
-def gather_with_Z(A):
-    rows = A.shape[0] // jax.lax.axis_size("Z")
-    mine = jax.lax.axis_index("Z") * rows
-    part = jax.lax.dynamic_slice_in_dim(A, mine, rows)
-    block = jax.lax.all_gather(part, "Z", axis=0, tiled=True, to="invarying")
-    return jax.lax.all_gather(block, "X", axis=0, tiled=True, to="invarying")
+# %% idle wrong: a scatter and a gather over X
+def sum_with_Z(C):
+    part = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jax.lax.all_gather(part, "X", axis=0, tiled=True, to="invarying")
 
 
-# %% idle wrong: the parts in another order
-def gather_with_Z(A):
-    rows = A.shape[0] // jax.lax.axis_size("Z")
-    mine = jax.lax.axis_index("Z") * rows
-    part = jax.lax.dynamic_slice_in_dim(A, mine, rows)
+# %% idle wrong: one AllReduce over both axes, which adds up copies
+def sum_with_Z(C):
+    C = jax.lax.pcast(C, "Z", to="varying")
+    return jax.lax.psum(C, ("X", "Z")) / jax.lax.axis_size("Z")
+
+
+# %% idle wrong: adds up a part on all devices, then gathers over Z alone
+def sum_with_Z(C):
+    rows = C.shape[0] // jax.lax.axis_size("Z")
+    first = jax.lax.axis_index("Z") * rows
+    part = jax.lax.dynamic_slice_in_dim(C, first, rows)
+    part = jax.lax.psum(part, "X")
+    return jax.lax.all_gather(part, "Z", axis=0, tiled=True, to="invarying")
+
+
+# %% idle wrong: scatters all of C, and gathers over both axes
+def sum_with_Z(C):
+    Z = jax.lax.axis_size("Z")
+    part = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    rows = part.shape[0] // Z
+    first = jax.lax.axis_index("Z") * rows
+    part = jax.lax.dynamic_slice_in_dim(part, first, rows)
     return jax.lax.all_gather(
-        part, ("Z", "X"), axis=0, tiled=True, to="invarying"
+        part, ("X", "Z"), axis=0, tiled=True, to="invarying"
     )
 
 
-# %% idle wrong: forgets nothing, and throws the copies away
-def gather_with_Z(A):
-    Z, rows = jax.lax.axis_size("Z"), A.shape[0]
-    both = jax.lax.all_gather(A, ("X", "Z"), axis=0, tiled=True, to="invarying")
-    return both.reshape(-1, Z, rows, A.shape[1])[:, 0].reshape(-1, A.shape[1])
+# %% idle wrong: gathers over one axis after the other
+def sum_with_Z(C):
+    rows = C.shape[0] // jax.lax.axis_size("Z")
+    first = jax.lax.axis_index("Z") * rows
+    part = jax.lax.dynamic_slice_in_dim(C, first, rows)
+    part = jax.lax.psum_scatter(part, "X", scatter_dimension=0, tiled=True)
+    part = jax.lax.all_gather(part, "X", axis=0, tiled=True, to="invarying")
+    return jax.lax.all_gather(part, "Z", axis=0, tiled=True, to="invarying")
 
 
-# %% idle wrong: a sum of parts that do not overlap
-def gather_with_Z(A):
-    X, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
-    whole = jnp.zeros((X, *A.shape), A.dtype).at[me].set(A)
-    return jax.lax.psum(whole, "X").reshape(-1, A.shape[1])
-
-
-# %% idle right: Z outermost, then put in order
-def gather_with_Z(A):
-    X, Z = jax.lax.axis_size("X"), jax.lax.axis_size("Z")
-    parts = A.reshape(Z, -1, A.shape[1])
-    part = parts[jax.lax.axis_index("Z")]
-    all_parts = jax.lax.all_gather(
-        part, ("Z", "X"), axis=0, tiled=True, to="invarying"
+# %% idle wrong: the axes in the other order
+def sum_with_Z(C):
+    rows = C.shape[0] // jax.lax.axis_size("Z")
+    first = jax.lax.axis_index("Z") * rows
+    part = jax.lax.dynamic_slice_in_dim(C, first, rows)
+    part = jax.lax.psum_scatter(part, "X", scatter_dimension=0, tiled=True)
+    return jax.lax.all_gather(
+        part, ("X", "Z"), axis=0, tiled=True, to="invarying"
     )
-    in_order = all_parts.reshape(Z, X, *part.shape).swapaxes(0, 1)
-    return in_order.reshape(-1, A.shape[1])
 
 
-# %% idle right: forgets columns instead of rows
-def gather_with_Z(A):
+# %% idle wrong: forgets nothing of what it gathers
+def sum_with_Z(C):
+    rows = C.shape[0] // jax.lax.axis_size("Z")
+    first = jax.lax.axis_index("Z") * rows
+    part = jax.lax.dynamic_slice_in_dim(C, first, rows)
+    part = jax.lax.psum_scatter(part, "X", scatter_dimension=0, tiled=True)
+    return (
+        jax.lax.all_gather(
+            jnp.tile(part, (2, 1)),
+            ("Z", "X"),
+            axis=0,
+            tiled=True,
+            to="invarying",
+        )
+        .reshape(-1, 2, *part.shape)[:, 0]
+        .reshape(C.shape)
+    )
+
+
+# %% idle right: deals rows to X first, then puts them in order
+def sum_with_Z(C):
     X, Z = jax.lax.axis_size("X"), jax.lax.axis_size("Z")
-    width = A.shape[1] // Z
-    first = width * jax.lax.axis_index("Z")
-    part = jax.lax.dynamic_slice(A, (0, first), (A.shape[0], width))
-    pieces = jax.lax.all_gather(
+    blocks = C.reshape(X, Z, -1, C.shape[1])
+    own = jnp.take(blocks, jax.lax.axis_index("Z"), axis=1)
+    part = jax.lax.psum_scatter(own, "X", scatter_dimension=0, tiled=False)
+    every = jax.lax.all_gather(
         part, ("X", "Z"), axis=0, tiled=False, to="invarying"
     )
-    tiles = pieces.reshape(X, Z, A.shape[0], width).transpose(0, 2, 1, 3)
-    return tiles.reshape(X * A.shape[0], A.shape[1])
-
-
-# %% four wrong: stacks instead of putting end to end
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=False, to="invarying")
-
-
-def summed(C):
-    return jax.lax.psum(C, "X")
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(A, "X", split_axis=1, concat_axis=0, tiled=True)
-
-
-# %% four wrong: the mean
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
-
-
-def summed(C):
-    return jax.lax.pmean(C, "X")
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(A, "X", split_axis=1, concat_axis=0, tiled=True)
-
-
-# %% four wrong: a sum, of which a part is kept
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
-
-
-def summed(C):
-    return jax.lax.psum(C, "X")
-
-
-def scattered(C):
-    rows = C.shape[0] // jax.lax.axis_size("X")
-    mine = jax.lax.axis_index("X") * rows
-    return jax.lax.dynamic_slice_in_dim(summed(C), mine, rows)
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(A, "X", split_axis=1, concat_axis=0, tiled=True)
-
-
-# %% four wrong: cuts where it should join
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
-
-
-def summed(C):
-    return jax.lax.psum(C, "X")
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(A, "X", split_axis=0, concat_axis=1, tiled=True)
-
-
-# %% four wrong: a gather where an exchange was asked
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
-
-
-def summed(C):
-    return jax.lax.psum(C, "X")
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
-def exchanged(A):
-    width = A.shape[1] // jax.lax.axis_size("X")
-    mine = jax.lax.axis_index("X") * width
-    A = jax.lax.all_gather(A, "X", axis=0, tiled=True)
-    return jax.lax.dynamic_slice_in_dim(A, mine, width, axis=1)
-
-
-# %% four wrong: a sum in two collectives
-def gathered(A):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True, to="invarying")
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
-def summed(C):
-    return gathered(scattered(C))
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(A, "X", split_axis=1, concat_axis=0, tiled=True)
-
-
-# %% four right: stacked, and put in place by hand
-def gathered(A):
-    blocks = jax.lax.all_gather(A, "X", axis=0, tiled=False, to="invarying")
-    return blocks.reshape(-1, A.shape[1])
-
-
-def summed(C):
-    return jax.lax.psum(C.ravel(), "X").reshape(C.shape)
-
-
-def scattered(C):
-    pieces = C.reshape(jax.lax.axis_size("X"), -1, C.shape[1])
-    return jax.lax.psum_scatter(pieces, "X", scatter_dimension=0, tiled=False)
-
-
-def exchanged(A):
-    parts = jnp.stack(jnp.split(A, jax.lax.axis_size("X"), axis=1))
-    received = jax.lax.all_to_all(parts, "X", 0, 0, tiled=False)
-    return received.reshape(-1, parts.shape[-1])
-
-
-# %% four right: of the transposed
-def gathered(A):
-    return jax.lax.all_gather(A.T, "X", axis=1, tiled=True, to="invarying").T
-
-
-def summed(C):
-    twice = jax.lax.psum(2 * C.T, "X")
-    return twice.T / 2
-
-
-def scattered(C):
-    return jax.lax.psum_scatter(C.T, "X", scatter_dimension=1, tiled=True).T
-
-
-def exchanged(A):
-    return jax.lax.all_to_all(
-        A.T, "X", split_axis=0, concat_axis=1, tiled=True
-    ).T
-
-
-# %% four_times wrong: limits
-def times(V, N, link_bw):
-    W = 2 * link_bw
-    return [V / W, V / W, 2 * V / W, V / W / 4]
-
-
-# %% four_times wrong: a quarter of the AllGather
-def times(V, N, link_bw):
-    gather = V * (N - 1) / N / (2 * link_bw)
-    return [gather, gather, 2 * gather, gather / 4]
-
-
-# %% four_times wrong: a quarter for odd rings too
-def times(V, N, link_bw):
-    gather = V * (N - 1) / N / (2 * link_bw)
-    return [gather, gather, 2 * gather, V / 4 / (2 * link_bw)]
-
-
-# %% four_times wrong: links used one way
-def times(V, N, link_bw):
-    gather = V * (N - 1) / N / link_bw
-    return [gather, gather, 2 * gather, gather / 2]
-
-
-# %% four_times wrong: a sum is one collective
-def times(V, N, link_bw):
-    gather = V * (N - 1) / N / (2 * link_bw)
-    hops = sum(min(far, N - far) for far in range(N))
-    return [gather, gather, gather, V * hops / N**2 / (2 * link_bw)]
-
-
-# %% four_times wrong: what a chip sends of its own in an AllToAll
-def times(V, N, link_bw):
-    gather = V * (N - 1) / N / (2 * link_bw)
-    return [gather, gather, 2 * gather, gather / N]
-
-
-# %% four_times wrong: ties one way
-def times(V, N, link_bw):
-    gather = V * (N // 2) / N / link_bw
-    half = N // 2
-    exchange = V * half * (half + 1) / 2 / N**2 / link_bw
-    return [gather, gather, 2 * gather, exchange]
-
-
-# %% four_times right: closed forms by parity
-def times(V, N, link_bw):
-    shard = V / N / link_bw
-    gather = (N - 1) * shard / 2
-    if N % 2:
-        exchange = (N**2 - 1) * shard / N / 8
+    return every.reshape(C.shape)
+
+
+# %% idle right: cuts a long vector instead of rows
+def sum_with_Z(C):
+    Z, X = jax.lax.axis_size("Z"), jax.lax.axis_size("X")
+    parts = jnp.stack(jnp.split(C.ravel(), Z))[jax.lax.axis_index("Z")]
+    piece = jax.lax.psum_scatter(parts, "X", tiled=True)
+    pieces = jax.lax.all_gather(piece, ("Z", "X"), to="invarying")
+    return jnp.concatenate(pieces).reshape(C.shape)
+
+
+# %% rate wrong: the algorithm bandwidth, V / T
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return V / seconds
+
+
+# %% rate wrong: a ring used one way
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / 1
+
+
+# %% rate wrong: ports used both ways
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / 2
+
+
+# %% rate wrong: links and ports exchanged
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (2 if ports else 1)
+
+
+# %% rate wrong: an AllReduce is one collective
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllReduce as in the limit
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllToAll is like a gather
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllToAll is charged a quarter of V
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": 1 / 4,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllToAll passes nothing on
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllToAll takes a quarter on every ring
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = 1 / 4
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: an AllToAll takes a quarter of the gather
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = (N - 1) / N / 4
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: a part goes to the chip itself
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": 1 / N,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate right: bytes of wires, by parity
+def rate(kind, V, N, seconds, ports):
+    block = V / N
+    if kind == "AllToAll":
+        part = block / N
+        crossing = N * N / 8 if N % 2 == 0 else (N * N - 1) / 8
+        carried = part * (N - 1) if ports else part * crossing
     else:
-        exchange = N * shard / 8
-    return [gather, gather, gather + gather, exchange]
+        carried = block * (N - 1) if ports else block * (N - 1) / 2
+        if kind == "AllReduce":
+            carried += carried
+    return carried / seconds
 
 
-# %% four_times right: link by link
-def times(V, N, link_bw):
-    link = np.zeros(N)  # bytes from each chip to the next
-    for start in range(N):
-        for far in range(1, N // 2 + 1):
-            tie = 2 * far == N
-            for chip in range(start, start + far):
-                link[chip % N] += V / N**2 / (2 if tie else 1)
-    gather = np.full(N - 1, V / N / link_bw).sum() / 2
-    both = [float(gather), float(link.max() / link_bw)]
-    return [both[0], both[0], 2 * both[0], both[1]]
+# %% rate right: chip by chip
+def rate(kind, V, N, seconds, ports):
+    if kind == "AllReduce":
+        return 2 * rate("AllGather", V, N, seconds, ports)
+    if kind == "AllToAll":
+        hops = [1 if ports else min(d, N - d) for d in range(1, N)]
+        sent = np.full(N - 1, V / N**2) * hops
+    else:
+        sent = np.full(N - 1, V / N)
+    return float(sent.sum()) / seconds * (1.0 if ports else 0.5)
+
+
+# %% bisection wrong: all axes are rings
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * 2
+        waits.append(crossing / (links * W / 2))
+    return float(max(waits))
+
+
+# %% bisection wrong: all axes are lines
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * 1
+        waits.append(crossing / (links * W / 2))
+    return float(max(waits))
+
+
+# %% bisection wrong: cuts odd axes in the middle of a chip
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V / 4
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W / 2))
+    return float(max(waits))
+
+
+# %% bisection wrong: W for one direction
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W))
+    return float(max(waits))
+
+
+# %% bisection wrong: all bytes of one half cross
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half / n
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W / 2))
+    return float(max(waits))
+
+
+# %% bisection wrong: adds cuts up
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W / 2))
+    return float(sum(waits))
+
+
+# %% bisection wrong: the easiest cut
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sizes, wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W / 2))
+    return float(min(waits[1:]))
+
+
+# %% bisection wrong: cuts the longest axis
+def least_seconds(V, sizes, wraps, W):
+    n = max(sizes)
+    ring, half = wraps[sizes.index(n)], n // 2
+    crossing = V * half * (n - half) / n**2
+    links = np.prod(sizes) / n * (2 if ring else 1)
+    return float(crossing / (links * W / 2))
+
+
+# %% bisection wrong: the formula for tori of rings
+def least_seconds(V, sizes, wraps, W):
+    return float(V / 4 * max(sizes) / (np.prod(sizes) * W))
+
+
+# %% bisection wrong: one ring
+def least_seconds(V, sizes, wraps, W):
+    return V / 4 / W
+
+
+# %% bisection right: every cut, layer by layer
+def least_seconds(V, sizes, wraps, W):
+    chips = int(np.prod(sizes))
+    longest = 0.0
+    for axis, n in enumerate(sizes):
+        for layers in range(1, n):
+            here = chips // n * layers
+            across = chips // n + (chips // n if wraps[axis] else 0)
+            bytes_ = V * here * (chips - here) / chips**2
+            longest = max(longest, 2 * bytes_ / across / W)
+    return longest
+
+
+# %% bisection right: longest effective axis
+def least_seconds(V, sizes, wraps, W):
+    wide = []
+    for n, closed in zip(sizes, wraps):
+        share = (n * n - n % 2) / (4 * n)
+        wide.append(share if closed else 2 * share)
+    return V * max(wide) / W / np.prod(sizes, dtype=float)
+
+
+# %% cluster wrong: port and card one after the other
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return part * (node - 1) / port + part * (N - node) / card
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: all by the card
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return part * (N - 1) / card
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: all by the port
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return part * (N - 1) / port
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: one card carries for the node
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * node * (N - node) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: a part for the GPU itself
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node) / port, part * (N - node) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: one part for each other node
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N // node - 1) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: parts are blocks
+def on_cluster(V, N, node, port, card):
+    part = V / N
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: the quicker of the two
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return min(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: every switch beats every torus
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["GB200", "H100", "v5p", "v5e"]
+
+
+# %% cluster wrong: every torus beats the network
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["GB200", "v5p", "v5e", "H100"]
+
+
+# %% cluster wrong: slices before racks
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["v5p", "GB200", "H100", "v5e"]
+
+
+# %% cluster wrong: slowest first
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["v5e", "H100", "v5p", "GB200"]
+
+
+# %% cluster wrong: one machine is missing
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+ranking = ["v5p", "v5p", "H100", "v5e"]
+
+
+# %% cluster right: message by message
+def on_cluster(V, N, node, port, card):
+    by_port = by_card = 0.0
+    for other in range(1, N):
+        if other < node:
+            by_port += V / N / N
+        else:
+            by_card += V / N / N
+    ends = by_port / port, by_card / card
+    return ends[0] if ends[0] > ends[1] else ends[1]
+
+
+ranking = ("GB200", "v5p", "H100", "v5e")
+
+
+# %% cluster right: sorted by seconds
+def on_cluster(V, N, node, port, card):
+    inside, outside = (node - 1) / port, (N - node) / card
+    return V * np.maximum(inside, outside) / float(N) ** 2
+
+
+took = {
+    "v5e": 1 / 4 / (8 * 45e9),
+    "v5p": 1 / 4 / (32 * 90e9),
+    "H100": on_cluster(1, 64, 8, 450e9, 50e9),
+    "GB200": on_cluster(1, 64, 64, 900e9, 1),
+}
+ranking = sorted(took, key=took.get)
+
+
+# %% symmetry wrong: turns the ring the other way
+def partner(N, to, link):
+    return [link, (to + link) % N]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: names the part itself
+def partner(N, to, link):
+    return [0, to]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: turns the sender only
+def partner(N, to, link):
+    return [-link % N, to]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: turns to the receiver, not to the link
+def partner(N, to, link):
+    return [-to % N, 0]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: the part of the next chip
+def partner(N, to, link):
+    return [(1 - link) % N, (to + 1 - link) % N]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: numbers below zero
+def partner(N, to, link):
+    return [-link, to - link]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: one chip speaks for all on a line
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = N * (N - 1) / 2
+busiest_parts = N * (N - 1) / 2
+
+
+# %% symmetry wrong: the busiest link is at the end
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = N - 1
+
+
+# %% symmetry wrong: one chip sends across
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = N - 1 - i
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: chips numbered from 1
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = i * (N - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: both directions of the line
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = 2 * (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: the middle of even lines
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = N**2 / 4
+
+
+# %% symmetry wrong: the middle of odd lines
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = (N**2 - 1) / 4
+
+
+# %% symmetry wrong: the parts of a ring
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - 1 - i)
+busiest_parts = floor(N**2 / 8)
+
+
+# %% symmetry right: counts the turns
+def partner(N, to, link):
+    part = [0, to]
+    for _ in range(link):
+        part = [chip - 1 if chip > 0 else N - 1 for chip in part]
+    return tuple(part)
+
+
+across = N - (i + 1)
+link_parts = across + i * across
+busiest_parts = floor(N / 2) * floor((N + 1) / 2)
+
+
+# %% symmetry right: by distance, as text
+def partner(N, to, link):
+    home = (N - link) % N
+    return np.array([home, (home + to) % N])
+
+
+link_parts = "Sum(Sum(1, (b, i + 1, N - 1)), (a, 0, i))"
+busiest_parts = "Max(floor(N/2)*ceiling(N/2), N - 1)"
+
+
+# %% sums wrong: the sum of a published answer, which starts at N
+one_way_sum = Sum(k, (k, 1, N))
+one_way_closed = N * (N + 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the limit of the triangle
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N**2 / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: one way is the shorter way
+one_way_sum = "Sum(k, (k, 1, N//2))/2 + Sum(k, (k, 1, (N - 1)//2))/2"
+one_way_closed = "floor(N**2/4)/2"
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the opposite part goes one way whole
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2))
+even_closed = N * (N + 2) / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: no opposite part at all
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1))
+even_closed = N * (N - 2) / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: half a part counts as one place
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + Rational(1, 2)
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: one formula for even and odd
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = N**2 / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: ties are split in all three
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+tied_closed = N**2 / 8
+
+
+# %% sums wrong: the less busy direction of ties one way
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2 - 1))
+tied_closed = N * (N - 2) / 8
+
+
+# %% sums wrong: somebody is (N + 1)/2 away
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N + 1) / 2))
+odd_closed = (N + 1) * (N + 3) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: both directions together
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = 2 * Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 4
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: all parts one way round
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, N - 1))
+odd_closed = N * (N - 1) / 2
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: counts parts, not links
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(1, (k, 1, (N - 1) / 2))
+odd_closed = (N - 1) / 2
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: no sum
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = (N**2 - 1) / 8
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: no closed form
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = odd_sum
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: right up to thirty chips, and wrong after
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8 + floor(N / 28)
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the sum of the chapter, which says nothing of ways
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = even_sum = "Sum(Min(k, N - k), (k, 1, N - 1)) / 2"
+odd_closed = (N**2 - 1) / 8
+even_closed = N**2 / 8
+tied_sum = "Sum(k, (k, 1, N / 2))"
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums right: every distance, halved
+one_way_sum = Sum(N - k, (k, 1, N - 1))
+one_way_closed = (N - 1) ** 2 / 2 + (N - 1) / 2
+odd_sum = Sum(N - k, (k, (N + 1) / 2, N - 1))
+odd_closed = (N - 1) * (N + 1) / 8
+even_sum = (Sum(k, (k, 1, N / 2)) + Sum(k, (k, 1, N / 2 - 1))) / 2
+even_closed = (N / 2) ** 2 / 2
+tied_sum = N / 2 + Sum(k, (k, 0, N / 2 - 1))
+tied_closed = N**2 / 8 + N / 4
+
+
+# %% sums right: as texts, with floors
+one_way_sum = "Sum(j, (j, 0, N - 1))"
+one_way_closed = "binomial(N, 2)"
+odd_sum = "Sum(j, (j, 1, floor(N/2)))"
+odd_closed = "floor(N**2 / 8)"
+even_sum = "Sum(j, (j, 1, (N - 1)//2)) + N/4"
+even_closed = "0.125*N**2"
+tied_sum = "Sum(Sum(1, (a, 1, b)), (b, 1, N//2))"
+tied_closed = "binomial(N/2 + 1, 2)"
+
+
+# %% growth wrong: a circular induction: the difference of two closed forms, and no parts
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[1, far / 2]] if far % 2 == 0 else [[far / 2, 1]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = closed.subs(N, N + 1) - closed
+
+
+# %% growth wrong: the step is the difference, as one part at distance 1
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[far / 2, 1]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = closed.subs(N, N + 1) - closed
+
+
+# %% growth wrong: the new part goes whole
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[1, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2)
+
+
+# %% growth wrong: the new part goes all the way round
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, N]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = N / 2
+
+
+# %% growth wrong: one place too far from even rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, N // 2 + 1]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 2) / 2) / 2
+
+
+# %% growth wrong: nothing changes on even rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[1, far]] if N % 2 else []
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: ties one way change as split ones do
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[0.5, far]]
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: ties one way, even and odd mixed up
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 == 0 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: names all parts, and not those that changed
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[1, k] for k in range(1, far)] + [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: the growth of even rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = N / 4
+
+
+# %% growth wrong: the growth of odd rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = (N + 1) / 4
+
+
+# %% growth wrong: the growth of two chips
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = (N + 1) / 2
+
+
+# %% growth wrong: the growth that leads to N
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor(N / 2) / 2
+
+
+# %% growth wrong: a smooth growth
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = (2 * N + 1) / 8
+
+
+# %% growth wrong: a total for even rings only
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, N / 2 - 1)) + Sum(k, (k, 1, N / 2))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a total without opposite parts
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = Sum(k, (k, 1, floor((N - 1) / 2)))
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a total whose ties go one way
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = Sum(k, (k, 1, floor(N / 2)))
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a closed form for even rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = N**2 / 8
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a closed form for odd rings
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = (N**2 - 1) / 8
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a wrong base
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2 + 1
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: right up to forty chips, and wrong after
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2 + floor(N / 40)
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: the total is no sum
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = floor(N**2 / 4) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth right: compared distance by distance
+def shares(N, ties):
+    whole = {far: 1 for far in range(1, (N - 1) // 2 + 1)}
+    if N % 2 == 0:
+        whole[N // 2] = 0.5 if ties == "split" else 1.0
+    return whole
+
+
+def changes(N, ties):
+    before, after = shares(N, ties), shares(N + 1, ties)
+    gained = [(after[far] - before.get(far, 0), far) for far in after]
+    return [pair for pair in gained if pair[0]]
+
+
+total = "Sum(j, (j, 1, N//2)) - (1 - N % 2) * N / 4"
+closed = "(N**2 - N % 2) / 8"
+growth = "(N + N % 2) / 4"
+
+
+# %% growth right: growths added up from one chip
+def changes(N, ties):
+    odd, far = N % 2 == 1, N // 2 + N % 2
+    if ties == "one_way":
+        return [[1.0, far]] * odd
+    return [[1 / 2, far]]
+
+
+total = Sum(floor((k + 1) / 2) / 2, (k, 1, N - 1))
+closed = floor(N / 2) * floor((N + 1) / 2) / 2
+growth = Rational(1, 2) * floor((N + 1) / 2)
+
+
+# %% quarter wrong: four at once
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4
+odd_ratio = 4
+tied_ratio = 4
+line_ratio = 4
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: the ratio of a published answer
+one_way_ratio = 2 * (N - 1) / (N + 1)
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: a gather takes as long as an exchange, one way
+one_way_ratio = 1
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: an exchange gains what a gather gains
+one_way_ratio = 2
+even_gain = 2
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: the gain is a limit
+one_way_ratio = 2
+even_gain = 4
+odd_gain = 4
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: the gain with ties one way
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / (N + 2)
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: one gain for even and odd
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * (N - 1) / N
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: even and odd mixed up
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * N / (N + 1)
+odd_ratio = 4 * (N - 1) / N
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: ties one way in the AllToAll only
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * (N - 1) / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: ties one way do not matter
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * (N - 1) / N
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: a line is half as good
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / (2 * floor(N**2 / 4))
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: a line is twice as good
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = 2 * N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: a line of an even number
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = 4 * (N - 1) / N
+limit_ratio = 4
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: the limit is that of one way
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 2
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: a limit that still depends on N
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4 - 1 / N
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: the whole table upside down
+one_way_ratio = Rational(1, 2)
+even_gain = N / (4 * (N - 1))
+odd_gain = 4 * N / (N + 1)
+even_ratio = N / (4 * (N - 1))
+odd_ratio = (N + 1) / (4 * N)
+tied_ratio = (N + 2) / (4 * N)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = Rational(1, 4)
+
+
+def exact(N):
+    return N % 2 == 0
+
+
+# %% quarter wrong: exact nowhere, as the ratio
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return False
+
+
+# %% quarter wrong: exact everywhere
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return True
+
+
+# %% quarter wrong: exact for powers of two
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N & (N - 1) == 0
+
+
+# %% quarter wrong: exact from four on
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+limit_ratio = 4
+
+
+def exact(N):
+    return N >= 4
+
+
+# %% quarter right: divided
+gather = N * (N - 1) / 2
+one_way_ratio = 2 * gather / gather
+even_gain = gather / (N**2 / 8)
+odd_gain = gather / ((N - 1) * (N + 1) / 8)
+even_ratio = gather / (N**2 / 8)
+odd_ratio = gather / ((N**2 - 1) / 8)
+tied_ratio = (N * N / 2) / (N / 2 * (N / 2 + 1) / 2)
+line_ratio = 2 * gather / (floor(N / 2) * floor((N + 1) / 2))
+limit_ratio = 2 * 2
+
+
+def exact(N):
+    hops = sum(min(far, N - far) for far in range(N))
+    return 4 * hops == N * N
+
+
+# %% quarter right: four, less what is missing, as text
+one_way_ratio = 2.0
+even_gain = "4 - 4/N"
+odd_gain = "4 - 4/(N + 1)"
+even_ratio = "4 - 4/N"
+odd_ratio = "4 - 4/(N + 1)"
+tied_ratio = "4 - 8/(N + 2)"
+line_ratio = "4*(N**2 - N)/(N**2 - N % 2)"
+limit_ratio = "4"
+
+
+def exact(N):
+    return not N % 2
 
 
 # %% gather_time equivalent: line 5: `max(T_min, V / N / link_bw)` with its arguments reversed
 # The larger of two numbers is the same in either order.
 
-# %% four_times equivalent: line 5: `min(far, N - far)` with its arguments reversed
+
+# %% rate equivalent: line 11: `min(far, N - far)` with its arguments reversed
 # The smaller of two numbers is the same in either order.
 
-# %% bisection equivalent: line 4: `Max(A, B, C)` with its arguments reversed
-# The largest of three numbers is the same in any order.
 
-# %% bisection wrong: one ring
-ring_seconds = V / (4 * W)
-line_seconds = V / (2 * W)
+# %% cluster equivalent: line 5: `max(part * (node - 1) / port, part * (N - node) / card)` with its arguments reversed
+# The larger of two numbers is the same in either order.
 
-# %% bisection wrong: a ring is cut once
-ring_seconds = V * Max(A, B, C) / (2 * A * B * C * W)
-line_seconds = V * Max(A, B, C) / (2 * A * B * C * W)
 
-# %% bisection wrong: a line is as good as a ring
-ring_seconds = V * Max(A, B, C) / (4 * A * B * C * W)
-line_seconds = V * Max(A, B, C) / (4 * A * B * C * W)
-
-# %% bisection wrong: W for one direction
-ring_seconds = V * Max(A, B, C) / (8 * A * B * C * W)
-line_seconds = V * Max(A, B, C) / (4 * A * B * C * W)
-
-# %% bisection wrong: cuts across A
-ring_seconds = V / (4 * B * C * W)
-line_seconds = V / (2 * B * C * W)
-
-# %% bisection wrong: all of the data crosses
-ring_seconds = V * Max(A, B, C) / (A * B * C * W)
-line_seconds = 2 * ring_seconds
-
-# %% bisection right: a quarter of the bytes over half of the links' bandwidth
-links = 2 * A * B * C / Max(A, B, C)
-ring_seconds = (V / 4) / (links * W / 2)
-line_seconds = (V / 4) / (links / 2 * W / 2)
-
-# %% bisection right: as text, each axis in turn
-ring_seconds = "Max(V/(4*B*C*W), V/(4*A*C*W), V/(4*A*B*W))"
-line_seconds = "Max(1/(B*C), 1/(A*C), 1/(A*B)) * V/W/2"
-
-# %% strips wrong: the limit
-gather_scalars = N**2
-scatter_scalars = N**2
-
-# %% strips wrong: one strip
-gather_scalars = N**2 / D
-scatter_scalars = N**2 / D
-
-# %% strips wrong: both directions
-gather_scalars = N**2 * (D - 1) / (2 * D)
-scatter_scalars = N**2 * (D - 1) / (2 * D)
-
-# %% strips wrong: a reduction adds up, so it sends less
-gather_scalars = N**2 * (D - 1) / D
-scatter_scalars = N**2 / D
-
-# %% strips wrong: rows for scalars
-gather_scalars = N * (D - 1) / D
-scatter_scalars = N * (D - 1) / D
-
-# %% strips wrong: visits its owner again
-gather_scalars = N**2 * (D + 1) / D
-scatter_scalars = N**2 * (D + 1) / D
-
-# %% strips right: all but one strip
-strip = N / D * N
-gather_scalars = N * N - strip
-scatter_scalars = N * N - strip
-
-# %% strips right: as text
-gather_scalars = "N**2 * (1 - 1/D)"
-scatter_scalars = "(D - 1) * N**2 / D"
-
-# %% triangle wrong: the sum of a published answer, which starts at D
-hop_sum = Sum(k, (k, 1, D))
-hop_closed = D * (D + 1) / 2
-base = 1
-step = D + 1
-exchange_scalars = N**2 / D**2 * hop_closed
-
-# %% triangle wrong: a limit for the closed form
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = D**2 / 2
-base = 0
-step = D
-exchange_scalars = N**2 / 2
-
-# %% triangle wrong: every part crosses one link
-hop_sum = Sum(1, (k, 1, D - 1))
-hop_closed = D - 1
-base = 0
-step = 1
-exchange_scalars = N**2 / D**2 * (D - 1)
-
-# %% triangle wrong: no sum
-hop_sum = D * (D - 1) / 2
-hop_closed = D * (D - 1) / 2
-base = 0
-step = D
-exchange_scalars = N**2 / D**2 * hop_closed
-
-# %% triangle wrong: no closed form
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = Sum(k, (k, 1, D - 1))
-base = 0
-step = D
-exchange_scalars = N**2 / D**2 * hop_closed
-
-# %% triangle wrong: the step to D
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = D * (D - 1) / 2
-base = 0
-step = D - 1
-exchange_scalars = N**2 / D**2 * hop_closed
-
-# %% triangle wrong: starts the induction one too high
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = D * (D - 1) / 2
-base = 1
-step = D
-exchange_scalars = N**2 / D**2 * hop_closed
-
-# %% triangle wrong: right up to thirty-two devices, and wrong after
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = D * (D - 1) / 2 + D // 40
-base = 0
-step = D
-exchange_scalars = N**2 / D**2 * D * (D - 1) / 2
-
-# %% triangle wrong: parts for scalars
-hop_sum = Sum(k, (k, 1, D - 1))
-hop_closed = D * (D - 1) / 2
-base = 0
-step = D
-exchange_scalars = hop_closed
-
-# %% triangle right: the farthest first
-hop_sum = Sum(D - k, (k, 1, D - 1))
-hop_closed = D**2 / 2 - D / 2
-base = Rational(0)
-step = ((D + 1) ** 2 - D**2 - 1) / 2
-exchange_scalars = N**2 / 2 * (1 - 1 / D)
-
-# %% triangle right: pairs of devices, as text
-hop_sum = "Sum(Sum(1, (j, 1, k)), (k, 0, D - 1))"
-hop_closed = "(D**2 - D) / 2"
-base = "1 - 1"
-step = "D * (D + 1) / 2 - D * (D - 1) / 2"
-exchange_scalars = "(N / D)**2 * (D**2 - D) / 2"
-
-# %% gain wrong: the ratio with a limit in it
-one_way_ratio = (D - 1) / (2 * D)
-gather_both = N**2 * (D - 1) / (2 * D)
-gather_gain = 2
-
-# %% gain wrong: the ratio of a published answer
-one_way_ratio = (D + 1) / (2 * (D - 1))
-gather_both = N**2 * (D - 1) / (2 * D)
-gather_gain = 2
-
-# %% gain wrong: the limit of the load
-one_way_ratio = Rational(1, 2)
-gather_both = N**2 / 2
-gather_gain = 2
-
-# %% gain wrong: the opposite strip goes one way
-one_way_ratio = Rational(1, 2)
-gather_both = N**2 / D * (D // 2)
-gather_gain = 2 * (D - 1) / D
-
-# %% gain wrong: half the hops and twice the links
-one_way_ratio = Rational(1, 2)
-gather_both = N**2 * (D - 1) / (2 * D)
-gather_gain = 4
-
-# %% gain wrong: turned over
-one_way_ratio = 2
-gather_both = N**2 * (D - 1) / (2 * D)
-gather_gain = Rational(1, 2)
-
-# %% gain right: divided
-triangle, rectangle = D * (D - 1) / 2, D * (D - 1)
-one_way_ratio = triangle / rectangle
-gather_both = N**2 / D * (D - 1) / 2
-gather_gain = (N**2 * (D - 1) / D) / gather_both
-
-# %% gain right: as text, with a sum
-one_way_ratio = "Sum(k, (k, 1, D - 1)) / (D**2 - D)"
-gather_both = "(N**2 - N**2 / D) / 2"
-gather_gain = "2"
-
-# %% both_ways wrong: the opposite part goes one way
-even_sum = Sum(k, (k, 1, D / 2))
-even_closed = D * (D + 2) / 8
-even_step = (D + 2) / 2
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 8
-odd_step = (D + 1) / 2
-even_gain = 4 * (D - 1) / (D + 2)
-odd_gain = 4 * D / (D + 1)
-
-# %% both_ways wrong: no opposite part at all
-even_sum = Sum(k, (k, 1, D / 2 - 1))
-even_closed = D * (D - 2) / 8
-even_step = D / 2
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 8
-odd_step = (D + 1) / 2
-even_gain = 4 * (D - 1) / (D - 2)
-odd_gain = 4 * D / (D + 1)
-
-# %% both_ways wrong: one formula for even and odd
-even_sum = Sum(k, (k, 1, D / 2 - 1)) + D / 4
-even_closed = D**2 / 8
-even_step = (D + 1) / 2
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = D**2 / 8
-odd_step = (D + 1) / 2
-even_gain = 4 * (D - 1) / D
-odd_gain = 4 * (D - 1) / D
-
-# %% both_ways wrong: somebody is ceil(D/2) away
-even_sum = Sum(k, (k, 1, D / 2 - 1)) + D / 4
-even_closed = D**2 / 8
-even_step = (D + 1) / 2
-odd_sum = Sum(k, (k, 1, (D + 1) / 2))
-odd_closed = (D + 1) * (D + 3) / 8
-odd_step = (D + 3) / 2
-even_gain = 4 * (D - 1) / D
-odd_gain = 4 * D / (D + 1)
-
-# %% both_ways wrong: both directions together
-even_sum = 2 * Sum(k, (k, 1, D / 2 - 1)) + D / 2
-even_closed = D**2 / 4
-even_step = D + 1
-odd_sum = 2 * Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 4
-odd_step = D + 1
-even_gain = 2 * (D - 1) / D
-odd_gain = 2 * D / (D + 1)
-
-# %% both_ways wrong: steps of one device
-even_sum = Sum(k, (k, 1, D / 2 - 1)) + D / 4
-even_closed = D**2 / 8
-even_step = (2 * D + 1) / 8
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 8
-odd_step = (2 * D + 1) / 8
-even_gain = 4 * (D - 1) / D
-odd_gain = 4 * D / (D + 1)
-
-# %% both_ways wrong: gains are limits
-even_sum = Sum(k, (k, 1, D / 2 - 1)) + D / 4
-even_closed = D**2 / 8
-even_step = (D + 1) / 2
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 8
-odd_step = (D + 1) / 2
-even_gain = 4
-odd_gain = 4
-
-# %% both_ways wrong: right up to thirty devices, and wrong after
-even_sum = Sum(k, (k, 1, D / 2 - 1)) + D / 4
-even_closed = D**2 / 8 + D // 50
-even_step = (D + 1) / 2
-odd_sum = Sum(k, (k, 1, (D - 1) / 2))
-odd_closed = (D**2 - 1) / 8
-odd_step = (D + 1) / 2
-even_gain = 4 * (D - 1) / D
-odd_gain = 4 * D / (D + 1)
-
-# %% both_ways right: every distance, halved
-even_sum = (Sum(k, (k, 1, D / 2)) + Sum(k, (k, 1, D / 2 - 1))) / 2
-even_closed = (D / 2) ** 2 / 2
-even_step = ((D + 2) ** 2 - D**2) / 8
-odd_sum = Sum(D - k, (k, (D + 1) / 2, D - 1))
-odd_closed = (D - 1) * (D + 1) / 8
-odd_step = ((D + 2) ** 2 - D**2) / 8
-even_gain = (D * (D - 1) / 2) / even_closed
-odd_gain = (D * (D - 1) / 2) / odd_closed
-
-# %% both_ways right: as text, with a floor
-even_sum = "Sum(Min(k, D - k), (k, 1, D - 1)) / 2"
-even_closed = "floor(D**2 / 4) / 2"
-even_step = "D/2 + Rational(1, 2)"
-odd_sum = "Sum(Min(k, D - k), (k, 1, D - 1)) / 2"
-odd_closed = "floor(D**2 / 4) / 2"
-odd_step = "D - (D - 1) / 2"
-even_gain = "4 - 4/D"
-odd_gain = "4 - 4/(D + 1)"
-
-# %% quarter wrong: four at once
-even_ratio = 4
-odd_ratio = 4
-limit_ratio = 4
-one_way_ties = 4
-exact_from = 2
-
-# %% quarter wrong: even and odd mixed up
-even_ratio = 4 * D / (D + 1)
-odd_ratio = 4 * (D - 1) / D
-limit_ratio = 4
-one_way_ties = 4 * D / (D + 2)
-exact_from = 2
-
-# %% quarter wrong: ties one way in the AllToAll only
-even_ratio = 4 * (D - 1) / D
-odd_ratio = 4 * D / (D + 1)
-limit_ratio = 4
-one_way_ties = 4 * (D - 1) / (D + 2)
-exact_from = 2
-
-# %% quarter wrong: the limit is that of one way
-even_ratio = 4 * (D - 1) / D
-odd_ratio = 4 * D / (D + 1)
-limit_ratio = 2
-one_way_ties = 4 * D / (D + 2)
-exact_from = 2
-
-# %% quarter wrong: exact from four devices only
-even_ratio = 4 * (D - 1) / D
-odd_ratio = 4 * D / (D + 1)
-limit_ratio = 4
-one_way_ties = 4 * D / (D + 2)
-exact_from = 4
-
-# %% quarter wrong: turned over
-even_ratio = D / (4 * (D - 1))
-odd_ratio = (D + 1) / (4 * D)
-limit_ratio = Rational(1, 4)
-one_way_ties = (D + 2) / (4 * D)
-exact_from = 2
-
-# %% quarter wrong: a limit that still depends on D
-even_ratio = 4 * (D - 1) / D
-odd_ratio = 4 * D / (D + 1)
-limit_ratio = 4 - 1 / D
-one_way_ties = 4 * D / (D + 2)
-exact_from = 2
-
-# %% quarter right: divided
-gather = D * (D - 1) / 2
-even_ratio = gather / (D**2 / 8)
-odd_ratio = gather / ((D**2 - 1) / 8)
-limit_ratio = 2 * 2
-one_way_ties = (D * D / 2) / (D / 2 * (D / 2 + 1) / 2)
-exact_from = int(Rational(8, 4))
-
-# %% quarter right: four, less what is missing, as text
-even_ratio = "4 - 4/D"
-odd_ratio = "4 - 4/(D + 1)"
-limit_ratio = "4"
-one_way_ties = "4 - 8/(D + 2)"
-exact_from = 2
+# %% growth equivalent: line 15: `(floor((N - 1) / 2), floor(N / 2))` is reversed
+# The two sums are added, in either order.
