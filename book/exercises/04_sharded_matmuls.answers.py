@@ -3,6 +3,7 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
+
 # %% cases wrong: axes as sets, whatever their order
 def multiplied(A, B):
     (rows, summed), (other, columns) = A, B
@@ -21,7 +22,7 @@ def multiplied(A, B):
     return [[rows, columns], summed]
 
 
-# %% cases wrong: forgets the debt
+# %% cases wrong: forgets the sums
 def multiplied(A, B):
     (rows, summed), (other, columns) = A, B
     if summed != other:
@@ -82,615 +83,1150 @@ def multiplied(A, B):
             return "diagonal"
 
 
-# %% ratios wrong: what cuts, not what copies
-def ratios(cut, mesh):
-    devices = copies = 1
-    for axis, size in mesh.items():
-        devices *= size
-        copies *= size if axis in cut else 1
-    return [copies, devices]
+# %% cases wrong: sums over the axes of A alone, sorted
+def multiplied(A, B):
+    (rows, summed), (other, columns) = A, B
+    if sorted(summed) != sorted(other):
+        return "misfit"
+    if set(rows) & set(columns):
+        return "diagonal"
+    return [[rows, columns], "".join(sorted(summed))]
 
 
-# %% ratios wrong: the published answer, total over one chip for both
-def ratios(cut, mesh):
-    devices = 1
-    for size in mesh.values():
-        devices *= size
-    return [devices, devices]
+# %% cases wrong: refuses every axis that comes twice
+def multiplied(A, B):
+    (rows, summed), (other, columns) = A, B
+    if summed != other:
+        return "misfit"
+    if summed or set(rows) & set(columns):
+        return "diagonal"
+    return [[rows, columns], summed]
 
 
-# %% ratios wrong: sixteen for everybody
-def ratios(cut, mesh):
-    return [16, 64]
+# %% cases wrong: rows and columns exchanged
+def multiplied(A, B):
+    (rows, summed), (other, columns) = A, B
+    if summed != other:
+        return "misfit"
+    if set(rows) & set(columns):
+        return "diagonal"
+    return [[columns, rows], summed]
 
 
-# %% ratios wrong: floats
-def ratios(cut, mesh):
-    devices = cutting = 1
-    for axis, size in mesh.items():
-        devices *= size
-        cutting *= size if axis in cut else 1
-    return [devices / cutting, devices]
+# %% gathers wrong: all before or all after
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
 
 
-# %% ratios wrong: exchanged
-def ratios(cut, mesh):
-    devices = copies = 1
-    for axis, size in mesh.items():
-        devices *= size
-        copies *= 1 if axis in cut else size
-    return [devices, copies]
+# %% gathers wrong: always after
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = ""
+    return [best, ways[best]]
 
 
-# %% ratios right: by division
-def ratios(cut, mesh):
-    devices = int(np.prod(list(mesh.values())))
-    cutting = int(np.prod([mesh[axis] for axis in cut]))
-    return [devices // cutting, devices]
+# %% gathers wrong: always before
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = "AB"
+    return [best, ways[best]]
 
 
-# %% ratios right: JAX knows the block
-def ratios(cut, mesh):
-    on = jax.sharding.AbstractMesh((*mesh.values(),), (*mesh,))
-    where = jax.NamedSharding(on, jax.P(tuple(cut) or None))
-    [block] = where.shard_shape((on.size,))
-    return [block, on.size]
+# %% gathers wrong: A is always gathered
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = "A"
+    return [best, ways[best]]
 
 
-# %% alike wrong: case 4 multiplies what is there
-def case_1(A, B):
-    return A @ B
+# %% gathers wrong: all of C gathered twice
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * ((X - 1) / X + (Y - 1) / Y),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
 
 
-def case_4(A, B):
-    return jnp.tile(A @ B, (1, jax.lax.axis_size("X")))
+# %% gathers wrong: volumes instead of bytes sent
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J, 2 * J * K, 2 * I * K
+    ways = {
+        "": C,
+        "A": A + C,
+        "B": B + C,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
 
 
-# %% alike wrong: gathers A and B
-def case_1(A, B):
-    return A @ B
+# %% gathers wrong: elements
+def gathers(I, J, K, X, Y):
+    A, B, C = I * J * (X - 1) / X, J * K * (Y - 1) / Y, I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
 
 
-def case_4(A, B):
-    A = jax.lax.all_gather(A, "X", axis=0, tiled=True)
+# %% gathers wrong: axes exchanged
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (Y - 1) / Y, 2 * J * K * (X - 1) / X, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
+
+
+# %% gathers wrong: C over the axis that is gone
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (X - 1) / X,
+        "B": B + C * (Y - 1) / Y,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
+
+
+# %% gathers wrong: names what is gathered after
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return ["".join(x for x in "AB" if x not in best), ways[best]]
+
+
+# %% gathers wrong: shards instead of wholes
+def gathers(I, J, K, X, Y):
+    A, B, C = (
+        2 * I * J * (X - 1) / X**2,
+        2 * J * K * (Y - 1) / Y**2,
+        2 * I * K / X / Y,
+    )
+    ways = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A + C * (Y - 1) / Y,
+        "B": B + C * (X - 1) / X,
+        "AB": A + B,
+    }
+    best = min(ways, key=ways.get)
+    return [best, ways[best]]
+
+
+# %% gathers right: a decision at a time, in whole numbers
+def gathers(I, J, K, X, Y):
+    best, name = None, None
+    for before in ("BA", "B", "A", ""):
+        width, height = K // Y, I // X
+        sent = 0
+        if "A" in before:
+            sent += 2 * height * J * (X - 1)
+            height *= X
+        if "B" in before:
+            sent += 2 * J * width * (Y - 1)
+            width *= Y
+        while width < K:
+            sent += 2 * height * width * (Y - 1)
+            width *= Y
+        if height < I:
+            sent += 2 * height * width * (X - 1)
+        if best is None or sent < best:
+            best, name = sent, before
+    return (name, best)
+
+
+# %% gathers right: arrays of bytes
+def gathers(I, J, K, X, Y):
+    x, y = 1 - 1 / X, 1 - 1 / Y
+    sent = np.array([I * K * (x + y - x * y), I * J * x + I * K * y])
+    more = np.array([J * K * y + I * K * x, I * J * x + J * K * y])
+    sent = 2 * np.concatenate([sent, more])
+    where = int(np.argmin(sent))
+    return ["", "A", "B", "AB"][where], float(sent[where])
+
+
+# %% two wrong: as it was
+def two_at_once(A, B):
     B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    return jax.lax.dynamic_slice_in_dim(A @ B, start, rows, 0)
-
-
-# %% alike wrong: gathers A, and everyone's rows
-def case_1(A, B):
-    return A @ B
-
-
-def case_4(A, B):
-    return jax.lax.all_gather(A, "X", axis=0, tiled=True) @ B
-
-
-# %% alike wrong: a gather made of an AllReduce
-def case_1(A, B):
-    return A @ B
-
-
-def case_4(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    whole = jnp.zeros((N, *B.shape), B.dtype).at[me].set(B)
-    whole = jax.lax.psum(whole, "X")
-    return A @ jnp.concatenate(list(whole), axis=1)
-
-
-# %% alike wrong: case 1 gathers what is not needed
-def case_1(A, B):
-    B = jax.lax.all_gather(B, "Y", axis=1, tiled=True)
-    columns = B.shape[1] // jax.lax.axis_size("Y")
-    start = jax.lax.axis_index("Y") * columns
-    return A @ jax.lax.dynamic_slice_in_dim(B, start, columns, 1)
-
-
-def case_4(A, B):
-    return A @ jax.lax.all_gather(B, "X", axis=1, tiled=True)
-
-
-# %% alike wrong: columns in another order
-def case_1(A, B):
-    return A @ B
-
-
-def case_4(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    return A @ jnp.roll(B, 1, axis=1)
-
-
-# %% alike right: gathers blocks, and multiplies them one by one
-def case_1(A, B):
-    return jnp.einsum("ij,jk->ik", A, B)
-
-
-def case_4(A, B):
-    blocks = jax.lax.all_gather(B, "X", tiled=False)
-    return jnp.concatenate([A @ block for block in blocks], axis=1)
-
-
-# %% alike right: gathers the transposed
-def case_1(A, B):
-    return (B.T @ A.T).T
-
-
-def case_4(A, B):
-    return A @ jax.lax.all_gather(B.T, "X", axis=0, tiled=True).T
-
-
-# %% case_2 wrong: the sum of what everybody has whole
-def gather_first(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True, to="invarying")
-    return A @ B
-
-
-def reduce_after(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True)
-    return jax.lax.psum(A @ B, "X")
-
-
-# %% case_2 wrong: everybody takes the first rows
-def gather_first(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True, to="invarying")
-    return A @ B
-
-
-def reduce_after(A, B):
-    return jax.lax.psum(A @ B[: A.shape[1]], "X")
-
-
-# %% case_2 wrong: JAX does not know that it is replicated
-def gather_first(A, B):
-    return jax.lax.all_gather(A, "X", axis=1, tiled=True) @ B
-
-
-def reduce_after(A, B):
-    start = jax.lax.axis_index("X") * A.shape[1]
-    rows = jax.lax.dynamic_slice_in_dim(B, start, A.shape[1], 0)
-    return jax.lax.psum(A @ rows, "X")
-
-
-# %% case_2 wrong: a gather made of an AllReduce
-def gather_first(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
-    whole = jax.lax.psum(whole, "X")
-    return jnp.concatenate(list(whole), axis=1) @ B
-
-
-def reduce_after(A, B):
-    start = jax.lax.axis_index("X") * A.shape[1]
-    rows = jax.lax.dynamic_slice_in_dim(B, start, A.shape[1], 0)
-    return jax.lax.psum(A @ rows, "X")
-
-
-# %% case_2 wrong: gathers the terms and adds them everywhere
-def gather_first(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True, to="invarying")
-    return A @ B
-
-
-def reduce_after(A, B):
-    start = jax.lax.axis_index("X") * A.shape[1]
-    rows = jax.lax.dynamic_slice_in_dim(B, start, A.shape[1], 0)
-    terms = jax.lax.all_gather(A @ rows, "X", tiled=False, to="invarying")
-    return terms.sum(0)
-
-
-# %% case_2 wrong: a mean
-def gather_first(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True, to="invarying")
-    return A @ B
-
-
-def reduce_after(A, B):
-    start = jax.lax.axis_index("X") * A.shape[1]
-    rows = jax.lax.dynamic_slice_in_dim(B, start, A.shape[1], 0)
-    return jax.lax.pmean(A @ rows, "X")
-
-
-# %% case_2 right: zeros for other devices' columns, and a gather of stacks
-def gather_first(A, B):
-    blocks = jax.lax.all_gather(A, "X", tiled=False, to="invarying")
-    rows = B.reshape(len(blocks), -1, B.shape[1])
-    return jnp.einsum("nij,njk->ik", blocks, rows)
-
-
-def reduce_after(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    mine = jnp.arange(B.shape[0]) // A.shape[1] == me
-    spread = jnp.tile(A, (1, N)) * mine
-    return jax.lax.psum(spread @ B, "X")
-
-
-# %% case_2 right: rows picked from a stack
-def gather_first(A, B):
-    return (
-        B.T @ jax.lax.all_gather(A.T, "X", axis=0, tiled=True, to="invarying")
-    ).T
-
-
-def reduce_after(A, B):
-    N = jax.lax.axis_size("X")
-    rows = jnp.stack(jnp.split(B, N))[jax.lax.axis_index("X")]
-    return jax.lax.psum(A @ rows, "X")
-
-
-# %% case_3 wrong: as it was
-def case_3(A, B):
-    C = jax.lax.psum(A @ B, "X")
-    part = C.shape[1] // jax.lax.axis_size("X")
-    start = part * jax.lax.axis_index("X")
+    C = jax.lax.psum(A @ B, "Y")
+    part = C.shape[1] // jax.lax.axis_size("Y")
+    start = part * jax.lax.axis_index("Y")
     return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
 
 
-# %% case_3 wrong: the result is replicated
-def case_3(A, B):
-    return jax.lax.psum(A @ B, "X") + 0 * A[:1, :1]
+# %% two wrong: multiplies what is there
+def two_at_once(A, B):
+    C = A @ B
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
 
 
-# %% case_3 wrong: terms go all round, and everyone keeps the sum
-def case_3(A, B):
-    N = jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    total = passing = A @ B
-    for _ in range(N - 1):
-        passing = jax.lax.ppermute(passing, "X", onward)
-        total = total + passing
-    return total
+# %% two wrong: adds up nothing
+def two_at_once(A, B):
+    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
+    C = A @ B
+    part = C.shape[1] // jax.lax.axis_size("Y")
+    start = part * jax.lax.axis_index("Y")
+    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
 
 
-# %% case_3 wrong: scatters the rows
-def case_3(A, B):
+# %% two wrong: scatters rows
+def two_at_once(A, B):
+    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
+    C = A @ B
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=0, tiled=True)
+
+
+# %% two wrong: a mean
+def two_at_once(A, B):
+    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
+    C = A @ B
+    return (
+        1
+        / jax.lax.axis_size("Y")
+        * jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+    )
+
+
+# %% two wrong: gathers B with an AllReduce
+def two_at_once(A, B):
+    X, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
+    B = jnp.zeros((B.shape[0], X, B.shape[1])).at[:, me].set(B)
+    B = jax.lax.psum(B, "X").reshape(B.shape[0], -1)
+    C = A @ B
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+# %% two wrong: gathers both over both axes, and adds nothing
+def two_at_once(A, B):
+    A = jax.lax.all_gather(A, "Y", axis=1, tiled=True)
+    B = jax.lax.all_gather(B, "Y", axis=0, tiled=True)
+    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
+    part = B.shape[1] // jax.lax.axis_size("Y")
+    start = part * jax.lax.axis_index("Y")
+    return A @ jax.lax.dynamic_slice_in_dim(B, start, part, 1)
+
+
+# %% two wrong: columns in another order
+def two_at_once(A, B):
+    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)[:, ::-1]
+    C = A @ B
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
+
+
+# %% two right: gathers stacks, and adds up what it exchanges
+def two_at_once(A, B):
+    blocks = jax.lax.all_gather(B, "X", axis=0, tiled=False)
+    C = jnp.concatenate(jnp.matmul(A, blocks), axis=1)
+    parts = jnp.stack(jnp.split(C, jax.lax.axis_size("Y"), axis=1))
+    return jax.lax.all_to_all(parts, "Y", 0, 0).sum(0)
+
+
+# %% two right: of the transposed
+def two_at_once(A, B):
+    Bt = jax.lax.all_gather(B.T, "X", axis=0, tiled=True)
+    Ct = jnp.einsum("kj,ij->ki", Bt, A)
+    Ct = jax.lax.psum_scatter(Ct, "Y", scatter_dimension=0, tiled=True)
+    return Ct.T
+
+
+# %% weights wrong: returns all rows
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
     return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
 
 
-# %% case_3 wrong: gathers the factors
-def case_3(A, B):
-    A = jax.lax.all_gather(A, "X", axis=1, tiled=True)
-    B = jax.lax.all_gather(B, "X", axis=0, tiled=True)
-    C = A @ B
-    part = C.shape[1] // jax.lax.axis_size("X")
-    start = part * jax.lax.axis_index("X")
-    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
+# %% weights wrong: the first rows for everybody
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, 0, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
 
 
-# %% case_3 wrong: adds up nothing
-def case_3(A, B):
-    C = A @ B
-    part = C.shape[1] // jax.lax.axis_size("X")
-    start = part * jax.lax.axis_index("X")
-    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
 
 
-# %% case_3 wrong: a mean
-def case_3(A, B):
-    C = jax.lax.psum_scatter(A @ B, "X", scatter_dimension=1, tiled=True)
+# %% weights wrong: the first columns for everybody
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, 0, B.shape[0], 1)
+    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+
+
+# %% weights wrong: an AllReduce and a slice
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    C = jax.lax.psum(A @ B, "X")
+    rows = C.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    return jax.lax.dynamic_slice_in_dim(C, start, rows, 0)
+
+
+# %% weights wrong: scatters columns
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=1, tiled=True)
+
+
+# %% weights wrong: both by a gather
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    return weights_first(A, B)
+
+
+# %% weights wrong: a gather made of an AllReduce
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ whole(B)
+
+
+def whole(B):
+    N, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
+    zeros = jnp.zeros((N, *B.shape), B.dtype)
+    return jax.lax.psum(zeros.at[me].set(B), "X").reshape(-1, B.shape[1])
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+
+
+# %% weights wrong: a mean
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+
+
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    C = jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
     return C / jax.lax.axis_size("X")
 
 
-# %% case_3 wrong: scatters, gathers, and keeps a part
-def case_3(A, B):
-    C = jax.lax.psum_scatter(A @ B, "X", scatter_dimension=1, tiled=True)
-    part = C.shape[1]
-    C = jax.lax.all_gather(C, "X", axis=1, tiled=True)
-    start = part * jax.lax.axis_index("X")
-    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
+# %% weights wrong: gathers columns
+def weights_first(A, B):
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    start = jax.lax.axis_index("X") * rows
+    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
+    return A @ jax.lax.all_gather(B, "X", axis=1, tiled=True)
 
 
-# %% case_3 right: an AllToAll of the terms, added up at home
-def case_3(A, B):
-    N = jax.lax.axis_size("X")
-    parts = jnp.stack(jnp.split(A @ B, N, axis=1))
-    return jax.lax.all_to_all(parts, "X", 0, 0, tiled=True).sum(0)
+def sums_after(A, B):
+    start = jax.lax.axis_index("X") * B.shape[0]
+    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
+    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
 
 
-# %% case_3 right: a ring
-def case_3(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    parts = jnp.stack(jnp.split(A @ B, N, axis=1))
-    total = parts[me - 1]
-    for hop in range(2, N + 1):
-        total = jax.lax.ppermute(total, "X", onward) + parts[me - hop]
-    return total
+# %% weights right: stacks and picks
+def weights_first(A, B):
+    mine = jnp.stack(jnp.split(A, jax.lax.axis_size("X")))
+    blocks = jax.lax.all_gather(B, "X", axis=0, tiled=False)
+    return mine[jax.lax.axis_index("X")] @ blocks.reshape(-1, B.shape[1])
 
 
-# %% partial wrong: the whole sum
-def partial(A, B, d, D):
-    return A @ B
+def sums_after(A, B):
+    columns = A.reshape(A.shape[0], -1, B.shape[0])
+    terms = columns[:, jax.lax.axis_index("X")] @ B
+    parts = terms.reshape(jax.lax.axis_size("X"), -1, B.shape[1])
+    return jax.lax.psum_scatter(parts, "X", scatter_dimension=0, tiled=False)
 
 
-# %% partial wrong: every D-th column
-def partial(A, B, d, D):
-    return A[:, d::D] @ B[d::D]
+# %% weights right: everybody's rows, then its own; zeros for others' columns
+def weights_first(A, B):
+    C = A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    rows = A.shape[0] // jax.lax.axis_size("X")
+    mine = jnp.arange(rows) + rows * jax.lax.axis_index("X")
+    return C[mine]
 
 
-# %% partial wrong: D columns
-def partial(A, B, d, D):
-    own = slice(d * D, (d + 1) * D)
+def sums_after(A, B):
+    N, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
+    padded = jnp.zeros((N, *B.shape), B.dtype).at[me].set(B)
+    C = A @ padded.reshape(-1, B.shape[1])
+    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+
+
+# %% partial wrong: X cuts first
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (x * Y + y) * width
+    own = slice(first, first + width)
     return A[:, own] @ B[own]
 
 
-# %% partial wrong: one outer product
-def partial(A, B, d, D):
-    return np.outer(A[:, d], B[d])
+# %% partial wrong: Y alone cuts
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y) * width
+    own = slice(first, first + width)
+    return A[:, own] @ B[own]
 
 
-# %% partial wrong: a part of the columns of C
-def partial(A, B, d, D):
-    return A @ np.array_split(B, D, axis=1)[d]
+# %% partial wrong: every N-th column
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y * X + x) * width
+    own = slice(y * X + x, None, X * Y)
+    return A[:, own] @ B[own]
+
+
+# %% partial wrong: one column
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y * X + x) * width
+    own = slice(first, first + 1)
+    return A[:, own] @ B[own]
+
+
+# %% partial wrong: numbers devices from one
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y * X + x + 1) * width
+    own = slice(first, first + width)
+    return A[:, own] @ B[own]
+
+
+# %% partial wrong: the wrong size as a stride
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y * Y + x) * width
+    own = slice(first, first + width)
+    return A[:, own] @ B[own]
+
+
+# %% partial wrong: elementwise
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (y * X + x) * width
+    own = slice(first, first + width)
+    return A[:, own].sum(1, keepdims=True) * B[own].sum(0)
+
+
+# %% partial wrong: the whole sum
+def partial(A, B, x, y, X, Y):
+    return A @ B
 
 
 # %% partial right: as the sum that was written down
-def partial(A, B, d, D):
-    width = A.shape[1] // D
-    O = np.zeros((A.shape[0], B.shape[1]))
-    for i in range(A.shape[0]):
+def partial(A, B, x, y, X, Y):
+    J = A.shape[1]
+    part = J // Y // X
+    start = J // Y * y + part * x
+    O = [[0.0] * B.shape[1] for _ in A]
+    for i in range(len(A)):
         for k in range(B.shape[1]):
-            for j in range(d * width, (d + 1) * width):
-                O[i, k] += A[i, j] * B[j, k]
+            for j in range(start, start + part):
+                O[i][k] += float(A[i, j]) * float(B[j, k])
     return O
 
 
-# %% partial right: outer products, one after the other
-def partial(A, B, d, D):
-    mine = np.array_split(np.arange(A.shape[1]), D)[d]
-    return sum(np.outer(A[:, j], B[j]) for j in mine)
+# %% partial right: cut by Y, then by X
+def partial(A, B, x, y, X, Y):
+    columns = np.split(np.split(A, Y, axis=1)[y], X, axis=1)[x]
+    rows = np.split(np.split(B, Y)[y], X)[x]
+    return sum(np.outer(a, b) for a, b in zip(columns.T, rows))
 
 
-# %% strategies wrong: an AllReduce that moves the array once
+# %% strategies wrong: the tokens of an AllReduce
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
-math_2, comms_2 = 2 * B * D * F / (X * C), 2 * B * F / W
-tokens, width, chips = D, C / W, D * W / C
+tokens = D / 2
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = M / K
 
-# %% strategies wrong: everybody multiplies everything
+
+# %% strategies wrong: tokens the other way round
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
-math_2, comms_2 = 2 * B * D * F / C, 4 * B * F / W
-tokens, width, chips = D / 2, 2 * C / W, D * W / (2 * C)
+tokens = 2 * D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = M / K
+
+
+# %% strategies wrong: tokens on a chip
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D / X
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+ratio = M / K
+
+
+# %% strategies wrong: the width of an AllReduce
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = 2 * C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+ratio = M / K
+
 
 # %% strategies wrong: a multiply-add is one
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = B * D * F / C, 2 * D * F / W
-math_2, comms_2 = B * D * F / (X * C), 4 * B * F / W
-tokens, width, chips = D / 2, 4 * C / W, D * W / (4 * C)
+tokens = D
+width = C / (2 * W)
+chips = 2 * D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = M / K
 
-# %% strategies wrong: elements, not bytes
+
+# %% strategies wrong: width of the shared arithmetic
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, D * F / W
-math_2, comms_2 = 2 * B * D * F / (X * C), 2 * B * F / W
-tokens, width, chips = D / 2, C / W, D * W / C
+tokens = D
+width = C * X / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = M / K
 
-# %% strategies wrong: D > 2 B is taken for B > 2 D
+
+# %% strategies wrong: chips of an AllReduce
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
-math_2, comms_2 = 2 * B * D * F / (X * C), 4 * B * F / W
-tokens, width, chips = 2 * D, 2 * C / W, D * W / (2 * C)
+tokens = D
+width = C / W
+chips = D * W / (2 * C)
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = M / K
+
+
+# %% strategies wrong: chips upside down
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = C / (D * W)
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+ratio = M / K
+
+
+# %% strategies wrong: bytes alone, in turn
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = D / 2
+ratio = M / K
+
+
+# %% strategies wrong: the arithmetic of (2) forgotten
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C)
+ratio = M / K
+
+
+# %% strategies wrong: a ReduceScatter in turn
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (2 / W - 2 * D / C * (1 - 1 / X))
+ratio = M / K
+
+
+# %% strategies wrong: a sign lost
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W + 2 * D / C * (1 - 1 / X))
+ratio = M / K
+
 
 # %% strategies wrong: the ratio upside down
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
-math_2, comms_2 = 2 * B * D * F / (X * C), 4 * B * F / W
-tokens, width, chips = D / 2, 2 * C / W, D * W / (2 * C)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
 ratio = K / M
 
-# %% strategies right: one from the other
+
+# %% strategies wrong: the ratio to a sum of B
 B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
 N, M, K = sympy.symbols("N M K", positive=True)
-V_W, V_Out, flops = 2 * D * F, 2 * B * F, 2 * B * D * F
-math_1, comms_1 = flops / C, V_W / W
-math_2, comms_2 = math_1 / X, 2 * V_Out / W
-tokens = sympy.solve(comms_1 - comms_2, B)[0]
-width = sympy.solve(comms_2 - math_1, D)[0]
-chips = sympy.solve(comms_2 - math_2, X)[0]
-ratio = N * M / (N * K)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+ratio = N / K
+
+
+# %% strategies wrong: the ratio to an AllReduce
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D
+width = C / W
+chips = D * W / C
+tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+ratio = M / (2 * K)
+
+
+# %% strategies right: solved by SymPy
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
+comms_3 = 2 * B * F / W
+[tokens] = sympy.solve(comms_1 - comms_3, B)
+[width] = sympy.solve(math_1 - comms_3, D)
+[chips] = sympy.solve(math_1 / X - comms_3, X)
+[tokens_in_turn] = sympy.solve(math_1 + comms_1 - math_1 / X - 2 * comms_3, B)
+ratio = (N * M) / (N * K)
+
 
 # %% strategies right: as text
-math_1, comms_1 = "2*B*D*F/C", "2*D*F/W"
-math_2, comms_2 = "2*B*D*F/(C*X)", "4*B*F/W"
-tokens, width, chips = "D/2", "2*C/W", "D/2*(W/C)"
-ratio = "M/K"
+tokens = "D"
+width = "C*W**-1"
+chips = "D/(C/W)"
+tokens_in_turn = "D / (2 - D*W*(X - 1)/(C*X))"
+ratio = "M*N/K/N"
 
 
-# %% cube wrong: one axis carries everything
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * I * K
-    alone = 2 * I * J * K / C
-    gather = V * (N - 1) / N / W
-    mixed = 2 * V / n**2 * (n - 1) / n / W + V * (1 - 1 / n**2) / W
-    return [
-        [alone / N, 0.0],
-        [alone / N, gather],
-        [alone / N, 2 * gather],
-        [alone / N, mixed],
-        [alone, 0.0],
-    ]
+# %% quickest wrong: always cuts I
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = (3, 0, 0)
+    return [*best, seconds(*best)]
 
 
-# %% cube wrong: the limits of many chips
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * I * K
-    alone = 2 * I * J * K / C
-    gather = V / (3 * W)
-    mixed = 2 * V / n**2 / W + V / (2 * W)
-    return [
-        [alone / N, 0.0],
-        [alone / N, gather],
-        [alone / N, 2 * gather],
-        [alone / N, mixed],
-        [alone, 0.0],
-    ]
+# %% quickest wrong: cuts the larger of I and K
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = (3, 0, 0) if I > K else (0, 0, 3)
+    return [*best, seconds(*best)]
 
 
-# %% cube wrong: the AllReduce of all of C
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * I * K
-    alone = 2 * I * J * K / C
-    gather = V * (N - 1) / N / (3 * W)
-    mixed = 2 * V * (n - 1) / n / W + V * (1 - 1 / n**2) / (2 * W)
-    return [
-        [alone / N, 0.0],
-        [alone / N, gather],
-        [alone / N, 2 * gather],
-        [alone / N, mixed],
-        [alone, 0.0],
-    ]
+# %% quickest wrong: always shares
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) == 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
 
 
-# %% cube wrong: an AllReduce as dear as a gather
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * I * K
-    alone = 2 * I * J * K / C
-    gather = V * (N - 1) / N / (3 * W)
-    mixed = V / n**2 * (n - 1) / n / W + V * (1 - 1 / n**2) / (2 * W)
-    return [
-        [alone / N, 0.0],
-        [alone / N, gather],
-        [alone / N, gather],
-        [alone / N, mixed],
-        [alone, 0.0],
-    ]
+# %% quickest wrong: never cuts the contraction
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min(
+        (w for w in ways if sum(w) <= 3 and not w[1]), key=lambda w: seconds(*w)
+    )
+    return [*best, seconds(*best)]
 
 
-# %% cube wrong: gathers the factors
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * (I * J + J * K)
-    alone = 2 * I * J * K / C
-    gather = V * (N - 1) / N / (3 * W)
-    mixed = 2 * V / n**2 * (n - 1) / n / W + V * (1 - 1 / n**2) / (2 * W)
-    return [
-        [alone / N, 0.0],
-        [alone / N, gather],
-        [alone / N, 2 * gather],
-        [alone / N, mixed],
-        [alone, 0.0],
-    ]
+# %% quickest wrong: everybody does all
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) == 0), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
 
 
-# %% cube wrong: nobody shares the work
-def layouts(I, J, K, n, C, W):
-    N, V = n**3, 2 * I * K
-    alone = 2 * I * J * K / C
-    gather = V * (N - 1) / N / (3 * W)
-    mixed = 2 * V / n**2 * (n - 1) / n / W + V * (1 - 1 / n**2) / (2 * W)
-    comms = [0.0, gather, 2 * gather, mixed, 0.0]
-    return [[alone, comm] for comm in comms]
+# %% quickest wrong: reading left out
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return math + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
 
 
-# %% cube right: a function of a collective
-def layouts(I, J, K, n, C, W):
-    def gather(V, axes):
-        lacking = V - V / n**axes
-        return lacking / (axes * W)
+# %% quickest wrong: reading added
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
 
-    whole = 2 * I * K
-    comms = [
-        0.0,
-        gather(whole, 3),
-        2 * gather(whole, 3),
-        2 * gather(whole / n**2, 1) + gather(whole, 2),
-        0.0,
-    ]
-    chips = [n**3] * 4 + [1]
-    return [
-        [2 * I * J * K / sharing / C, comm]
-        for sharing, comm in zip(chips, comms)
-    ]
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return math + read + sums + gather(2 * I * K, i + k)
 
-
-# %% cube right: bytes on each link
-def layouts(I, J, K, n, C, W):
-    link, V = W / 2, 2 * I * K
-    block = V / n**3
-    on_6 = block * (n**3 - 1) / 6  # of six links, all of C
-    on_4 = block * n * (n**2 - 1) / 4  # of four links, blocks of C[I_X, K_Y]
-    on_2 = block * (n - 1) / 2  # of two links, a piece of a block
-    math = 2 * (I / n) * (J / n) * (K / n) / C
-    bytes_on_link = [0, on_6, 2 * on_6, 2 * n**0 * on_2 + on_4]
-    # A block of C[I_X, K_Y] is n pieces, and n - 1 of them go round Z.
-    return [[math, b / link] for b in bytes_on_link] + [[math * n**3, 0.0]]
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
 
 
-# %% share wrong: W is one axis, and there is only one
+# %% quickest wrong: perfect overlap
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read, sums + gather(2 * I * K, i + k))
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: latency left out
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W)
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: limits
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: one axis at a time
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / W + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: an AllReduce moves once
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: an AllReduce of all of C
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (rows * inner + inner * columns) / hbm_bw
+        sums = 2 * gather(2 * I * K, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest wrong: reads B only
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    def gather(V, a):
+        if a == 0:
+            return 0.0
+        return (1 - n**-a) * V / (a * W) + a * n // 2 * T_min
+
+    def seconds(i, j, k):
+        rows, inner, columns = I / n**i, J / n**j, K / n**k
+        math = 2 * rows * inner * columns / C
+        read = 2 * (inner * columns) / hbm_bw
+        sums = 2 * gather(2 * rows * columns, j)
+        return max(math, read) + sums + gather(2 * I * K, i + k)
+
+    numbers = range(4)
+    ways = [(i, j, k) for i in numbers for j in numbers for k in numbers]
+    best = min((w for w in ways if sum(w) <= 3), key=lambda w: seconds(*w))
+    return [*best, seconds(*best)]
+
+
+# %% quickest right: loops, and the best so far
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    found = [0, 0, 0, max(2 * I * J * K / C, 2 * J * (I + K) / hbm_bw)]
+    for i in range(4):
+        for j in range(4 - i):
+            for k in range(4 - i - j):
+                a = i + k
+                took = 2 * I * J * K / n ** (a + j) / C
+                moved = I * J / n ** (i + j) + J * K / n ** (j + k)
+                took = max(took, 2 * moved / hbm_bw)
+                if j:
+                    V = 2 * I * K / n**a
+                    took += 2 * V * (1 - 1 / n**j) / (j * W) + j * n * T_min
+                if a:
+                    V = 2 * I * K
+                    took += V * (1 - 1 / n**a) / (a * W) + a * n * T_min / 2
+                if took < found[3]:
+                    found = [i, j, k, took]
+    return found
+
+
+# %% quickest right: axis by axis: a word of three letters
+from itertools import product as words
+
+
+def quickest(I, J, K, n, C, W, hbm_bw, T_min):
+    ways = {}
+    for word in words("IJK-", repeat=3):
+        cut = [word.count(letter) for letter in "IJK"]
+        rows, inner, columns = (s / n**c for s, c in zip((I, J, K), cut))
+        busy = max(
+            2 * rows * inner * columns / C,
+            2 * inner * (rows + columns) / hbm_bw,
+        )
+        hops = (2 * cut[1] + cut[0] + cut[2]) * n / 2
+        wires = 0.0
+        if cut[1]:
+            lacking = 1 - float(n) ** -cut[1]
+            wires += 4 * rows * columns * lacking / (cut[1] * W)
+        if free := cut[0] + cut[2]:
+            wires += 2 * I * K * (1 - float(n) ** -free) / (free * W)
+        ways[tuple(cut)] = busy + hops * T_min + wires
+    best = min(ways, key=ways.get)
+    return np.array([*best, ways[best]])
+
+
+# %% share wrong: no hops
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (3 * W)
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: those who share do nothing
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (3 * W) + 3 * n / 2 * T
+longer_than = comm / (2 * I * K / C)
+
+
+# %% share wrong: the limit for the gather
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = 2 * I * K / (3 * W) + 3 * n / 2 * T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: one axis
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / W + 3 * n / 2 * T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: the hops of one axis
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (3 * W) + n / 2 * T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: one hop
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (3 * W) + T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: hops of lines
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (3 * W) + 3 * (n - 1) * T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: both ways counted twice
+C, W, n, I, K, T = sympy.symbols("C W n I K T", positive=True)
+share = 1 - 1 / n**3
+comm = share * 2 * I * K / (6 * W) + 3 * n / 2 * T
+longer_than = comm / (share * 2 * I * K / C)
+
+
+# %% share wrong: overlap, and no hops
 C, W, n = sympy.symbols("C W n", positive=True)
-longer_than = C / W
-with_overlap = (1 - 1 / n**3) * C / W
+longer_than = (1 - 1 / n**3) * C / (3 * W)
 
-# %% share wrong: overlap forgotten
-C, W, n = sympy.symbols("C W n", positive=True)
-longer_than = with_overlap = C / (3 * W)
-
-# %% share wrong: the two exchanged
-C, W, n = sympy.symbols("C W n", positive=True)
-longer_than = sympy.Rational(63, 64) * C / (3 * W)
-with_overlap = C / (3 * W)
-
-# %% share wrong: the published comparison of a limit with an exact time
-C, W, n = sympy.symbols("C W n", positive=True)
-longer_than = sympy.Rational(64, 63) * C / (3 * W)
-with_overlap = (1 - 1 / n**3) * C / (3 * W)
-
-# %% share wrong: as many chips as on one axis
-C, W, n = sympy.symbols("C W n", positive=True)
-longer_than = C / (3 * W)
-with_overlap = (1 - 1 / n) * C / (3 * W)
 
 # %% share right: solved
-C, W, n = sympy.symbols("C W n", positive=True)
-J, N = sympy.symbols("J N", positive=True)
-gather = 2 * (N - 1) / N / (3 * W)
-longer_than = sympy.simplify(
-    sympy.solve(2 * J / C - 2 * J / (N * C) - gather, J)[0]
-)
-with_overlap = sympy.solve(2 * J / C - gather, J)[0].subs(N, n**3)
+C, W, n, I, J, K, T = sympy.symbols("C W n I J K T", positive=True)
+alone = 2 * I * J * K / C
+gather = 2 * I * K * (n**3 - 1) / (3 * n**3 * W) + sympy.Rational(3, 2) * n * T
+[longer_than] = sympy.solve(alone - alone / n**3 - gather, J)
+
 
 # %% share right: as text
-longer_than = "C/W/3"
-with_overlap = "C*(n**3 - 1)/(3*W*n**3)"
+longer_than = "C/W/3 + 3*n**4*T*C / (4*I*K*(n**3 - 1))"
 
 
 # %% lines wrong: rings
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * I * J * K / 16 / C
-    sums, weights = 2 * (I / 4) * K, 2 * J * (K / 4)
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
     return [
-        [math, 2 * sums * 3 / 4 / (2 * link_bw)],
-        [math, weights * 3 / 4 / (2 * link_bw)],
+        [math, sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / (2 * link_bw)],
         [math, 0.0],
     ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: an AllReduce that moves once
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * I * J * K / 16 / C
-    sums, weights = 2 * (I / 4) * K, 2 * J * (K / 4)
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
     return [
-        [math, sums * 3 / 4 / link_bw],
-        [math, weights * 3 / 4 / link_bw],
+        [math, sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
         [math, 0.0],
     ]
 
 
-# %% lines wrong: the limit of many chips
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * I * J * K / 16 / C
-    sums, weights = 2 * (I / 4) * K, 2 * J * (K / 4)
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: limits of many chips
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
     return [
         [math, 2 * sums / link_bw],
         [math, weights / link_bw],
@@ -698,232 +1234,740 @@ def on_lines(I, J, K, C, link_bw):
     ]
 
 
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
 # %% lines wrong: whole arrays, as if the other axis did not cut
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * I * J * K / 16 / C
-    sums, weights = 2 * I * K, 2 * J * K
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K
+    weights = 2 * J * K
     return [
-        [math, 2 * sums * 3 / 4 / link_bw],
-        [math, weights * 3 / 4 / link_bw],
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
         [math, 0.0],
     ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the second gathers A
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * I * J * K / 16 / C
-    sums = 2 * (I / 4) * K
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * I * J
     return [
-        [math, 2 * sums * 3 / 4 / link_bw],
-        [math, 2 * I * J * 3 / 4 / link_bw],
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
         [math, 0.0],
     ]
 
 
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the sum of A, the gather of J by J
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * J / X
+    weights = 2 * J * J / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the lines exchanged
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (X - 1) / X / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the gather over the other line
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (Y - 1) / Y / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: inference gathers, too
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: each chip does all of it
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the rule of rings for the length
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = C * Y / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the limit for the length
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * Y / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the length of a single half
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = C * (Y - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the length by the other axis
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (X - 1) / link_bw
+tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the tokens of rings
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * X / (2 * link_bw)
+
+
+# %% lines wrong: the tokens by the other axis
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (Y - 1) / link_bw
+
+
+# %% lines wrong: tokens for each chip
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = 2 * I * J * K / (X * Y) / C
+    sums = 2 * I * K / X
+    weights = 2 * J * K / Y
+    return [
+        [math, 2 * sums * (Y - 1) / Y / link_bw],
+        [math, weights * (X - 1) / X / link_bw],
+        [math, 0.0],
+    ]
+
+
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+length = 2 * C * (Y - 1) / link_bw
+tokens = C * (X - 1) / X / link_bw
+
+
 # %% lines right: hop by hop
-def on_lines(I, J, K, C, link_bw):
-    math = 2 * (I // 4) * (J // 4) * K / C
-
-    def gather(V):
-        return sum(V / 4 / link_bw for _ in range(3))  # three hops
-
-    sums, weights = 2 * (I // 4) * K, 2 * J * (K // 4)
-    return [[math, 2 * gather(sums)], [math, gather(weights)], [math, 0.0]]
+def on_lines(I, J, K, X, Y, C, link_bw):
+    block = 2 * I / X * K / Y / link_bw
+    scatter = gather = sum(block for _ in range(Y - 1))
+    weights = sum(2 * J / X * K / Y / link_bw for _ in range(X - 1))
+    math = I / X * J * K / Y * 2 / C
+    return (math, scatter + gather), (math, weights), (math, 0)
 
 
-# %% lines right: closed forms
-def on_lines(I, J, K, C, link_bw):
-    comms = [0.75 * I * K, 0.375 * J * K, 0.0]
-    return [[I * J * K / (8 * C), moved / link_bw] for moved in comms]
+X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
+I, J, K = sympy.symbols("I J K", positive=True)
+pairs = on_lines(I, J, K, X, 1, C, link_bw) if False else None
+math = 2 * I * J * K / (X * Y * C)
+[length] = sympy.solve(math - 4 * I * K / X * (1 - 1 / Y) / link_bw, J)
+[tokens] = sympy.solve(math - 2 * J * K / Y * (1 - 1 / X) / link_bw, I)
 
 
-# %% block wrong: gathers the weights
-def block(In, W_in, W_out):
+# %% lines right: closed forms, as arrays and text
+def on_lines(I, J, K, X, Y, C, link_bw):
+    math = np.full(3, 2.0) * I * J * K / (X * Y * C)
+    comm = np.array([4 * I * (Y - 1), 2 * J * (X - 1), 0]) * K
+    return np.stack([math, comm / (X * Y * link_bw)], axis=1)
+
+
+length = "2*(C*Y - C)/link_bw"
+tokens = "(X - 1)/(link_bw/C)"
+
+
+# %% narrow wrong: adds up nothing
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = In @ W_in
+    return Tmp @ W_out
+
+
+# %% narrow wrong: adds up over X alone
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, "X")
+    return Tmp @ W_out
+
+
+# %% narrow wrong: a mean
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.pmean(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: In and Out lie otherwise
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["XY", ""],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: weights cut by X alone
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["X", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: one array is missing
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: an axis twice
+cuts = {
+    "In": ["X", "XY"],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: the order of the axes
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["YX", ""],
+    "W_out": ["", "XY"],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
+    Tmp = jax.lax.psum(In @ W_in, ("X", "Y"))
+    return Tmp @ W_out
+
+
+# %% narrow wrong: the chapter's block
+cuts = {
+    "In": ["", "XY"],
+    "W_in": ["", "XY"],
+    "W_out": ["XY", ""],
+    "Out": ["", "XY"],
+}
+
+
+def narrow(In, W_in, W_out):
     both = ("X", "Y")
     In = jax.lax.all_gather(In, both, axis=1, tiled=True)
-    W_in = jax.lax.all_gather(W_in, both, axis=1, tiled=True)
-    W_out = jax.lax.all_gather(W_out, both, axis=0, tiled=True)
     Out = In @ W_in @ W_out
-    part = Out.shape[1] // jax.lax.axis_size(both)
-    start = part * jax.lax.axis_index(both)
-    return jax.lax.dynamic_slice_in_dim(Out, start, part, 1)
+    return jax.lax.psum_scatter(Out, both, scatter_dimension=1, tiled=True)
 
 
-# %% block wrong: an AllReduce, and then a part of it
-def block(In, W_in, W_out):
-    both = ("X", "Y")
-    In = jax.lax.all_gather(In, both, axis=1, tiled=True)
-    Out = jax.lax.psum(In @ W_in @ W_out, both)
-    part = Out.shape[1] // jax.lax.axis_size(both)
-    start = part * jax.lax.axis_index(both)
-    return jax.lax.dynamic_slice_in_dim(Out, start, part, 1)
+# %% narrow wrong: tokens are cut, and weights gathered
+cuts = {
+    "In": ["XY", ""],
+    "W_in": ["XY", ""],
+    "W_out": ["", "XY"],
+    "Out": ["XY", ""],
+}
 
 
-# %% block wrong: adds up nothing
-def block(In, W_in, W_out):
-    both = ("X", "Y")
-    In = jax.lax.all_gather(In, both, axis=1, tiled=True)
-    Out = In @ W_in @ W_out
-    part = Out.shape[1] // jax.lax.axis_size(both)
-    start = part * jax.lax.axis_index(both)
-    return jax.lax.dynamic_slice_in_dim(Out, start, part, 1)
+def narrow(In, W_in, W_out):
+    W_in = jax.lax.all_gather(W_in, ("X", "Y"), axis=0, tiled=True)
+    W_out = jax.lax.all_gather(W_out, ("X", "Y"), axis=1, tiled=True)
+    return In @ W_in @ W_out
 
 
-# %% block wrong: gathers what lies between the matrices
-def block(In, W_in, W_out):
-    both = ("X", "Y")
-    In = jax.lax.all_gather(In, both, axis=1, tiled=True)
-    Tmp = jax.lax.all_gather(In @ W_in, both, axis=1, tiled=True)
-    rows = W_out.shape[0]
-    start = rows * jax.lax.axis_index(both)
-    Tmp = jax.lax.dynamic_slice_in_dim(Tmp, start, rows, 1)
-    return jax.lax.psum_scatter(
-        Tmp @ W_out, both, scatter_dimension=1, tiled=True
-    )
+# %% narrow wrong: an AllReduce of whole tokens at the end
+cuts = {
+    "In": ["", ""],
+    "W_in": ["", "XY"],
+    "W_out": ["XY", ""],
+    "Out": ["", ""],
+}
 
 
-# %% block wrong: the order of the axes
-def block(In, W_in, W_out):
-    In = jax.lax.all_gather(In, ("Y", "X"), axis=1, tiled=True)
-    Out = In @ W_in @ W_out
-    return jax.lax.psum_scatter(
-        Out, ("X", "Y"), scatter_dimension=1, tiled=True
-    )
+def narrow(In, W_in, W_out):
+    return jax.lax.psum(In @ W_in @ W_out, ("X", "Y"))
 
 
-# %% block wrong: the result is whole on every chip
-def block(In, W_in, W_out):
-    both = ("X", "Y")
-    In = jax.lax.all_gather(In, both, axis=1, tiled=True)
-    Out = In @ W_in @ W_out
-    Out = jax.lax.psum_scatter(Out, both, scatter_dimension=1, tiled=True)
-    return jax.lax.all_gather(Out, both, axis=1, tiled=True)
+# %% narrow right: Y before X, and the sum in two halves
+cuts = {
+    "In": ("", "YX"),
+    "W_in": ("YX", ""),
+    "W_out": ("", "YX"),
+    "Out": ("", "YX"),
+}
 
 
-# %% block right: one axis after the other
-def block(In, W_in, W_out):
-    for axis in ("Y", "X"):
-        In = jax.lax.all_gather(In, axis, axis=1, tiled=True)
-    Out = In @ W_in @ W_out
+def narrow(In, W_in, W_out):
+    both = ("Y", "X")
+    Tmp = In @ W_in
+    Tmp = jax.lax.psum_scatter(Tmp, both, scatter_dimension=1, tiled=True)
+    return jax.lax.all_gather(Tmp, both, axis=1, tiled=True) @ W_out
+
+
+# %% narrow right: one axis after the other
+wide, tall = ["", "XY"], ["XY", ""]
+cuts = dict(In=wide, W_in=tall, W_out=wide, Out=wide)
+
+
+def narrow(In, W_in, W_out):
+    N = jax.lax.axis_size("X") * jax.lax.axis_size("Y")
+    parts = jnp.stack(jnp.split(In @ W_in, N))
     for axis in ("X", "Y"):
-        Out = jax.lax.psum_scatter(Out, axis, scatter_dimension=1, tiled=True)
-    return Out
-
-
-# %% block right: transposed, and an exchange in place of the scatter
-def block(In, W_in, W_out):
-    both = ("X", "Y")
-    whole = jax.lax.all_gather(In.T, both, axis=0, tiled=True)
-    term = W_out.T @ (W_in.T @ whole)
-    parts = jnp.stack(jnp.split(term, jax.lax.axis_size(both)))
-    return jax.lax.all_to_all(parts, both, 0, 0, tiled=True).sum(0).T
+        parts = jax.lax.psum_scatter(
+            parts, axis, scatter_dimension=0, tiled=True
+        )
+    for axis in ("Y", "X"):
+        parts = jax.lax.all_gather(parts, axis, axis=0, tiled=True)
+    return jnp.concatenate(parts) @ W_out
 
 
 # %% budget wrong: both matrices whole
-def budget(B, D, F, C, hbm_bw, link_bw):
+def budget(B, D, F, C, hbm_bw, W, room):
     matrix, V = 2 * D * F, 2 * B * D
-    return [
-        2 * matrix,
-        3 * matrix,
-        4 * B * D * F / 4 / C,
-        2 * matrix / hbm_bw,
-        2 * V * (3 / 4) / (2 * link_bw),
-    ]
+    held = 2 * matrix
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
 
 
-# %% budget wrong: one link
-def budget(B, D, F, C, hbm_bw, link_bw):
+# %% budget wrong: one matrix
+def budget(B, D, F, C, hbm_bw, W, room):
     matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 2
-    return [
-        held,
-        held + matrix,
-        B * D * F / C,
-        held / hbm_bw,
-        2 * V * (3 / 4) / link_bw,
-    ]
+    held = matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
 
 
-# %% budget wrong: two axes with wires that are not there
-def budget(B, D, F, C, hbm_bw, link_bw):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 2
-    return [
-        held,
-        held + matrix,
-        B * D * F / C,
-        held / hbm_bw,
-        2 * V * (3 / 4) / (4 * link_bw),
-    ]
-
-
-# %% budget wrong: one of the two products
-def budget(B, D, F, C, hbm_bw, link_bw):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 2
-    return [
-        held,
-        held + matrix,
-        2 * B * D * F / 4 / C,
-        held / hbm_bw,
-        2 * V * (3 / 4) / (2 * link_bw),
-    ]
+# %% budget wrong: elements
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = D * F, B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
 
 
 # %% budget wrong: a gathered matrix in place of its quarter
-def budget(B, D, F, C, hbm_bw, link_bw):
+def budget(B, D, F, C, hbm_bw, W, room):
     matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 2
-    return [
-        held,
-        held + 3 * matrix / 4,
-        B * D * F / C,
-        held / hbm_bw,
-        2 * V * (3 / 4) / (2 * link_bw),
-    ]
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix * 3 / 4
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: two gathered
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + 2 * matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: one of the two products
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 2 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: all of the arithmetic
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: reads whole matrices
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": 2 * matrix / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
 
 
 # %% budget wrong: the gather alone
-def budget(B, D, F, C, hbm_bw, link_bw):
+def budget(B, D, F, C, hbm_bw, W, room):
     matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 2
-    return [
-        held,
-        held + matrix,
-        B * D * F / C,
-        held / hbm_bw,
-        V * (3 / 4) / (2 * link_bw),
-    ]
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: one way round
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / (W / 2),
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: W for one way
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / (2 * W),
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: limits
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: moves what lies in the middle
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * F
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: always memory
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = "reading"
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: always arithmetic
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = "math"
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: the shortest
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = min(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered <= room]
+
+
+# %% budget wrong: the own parts fit
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, held <= room]
+
+
+# %% budget wrong: fits upside down
+def budget(B, D, F, C, hbm_bw, W, room):
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / 4
+    times = {
+        "math": 4 * B * D * F / 4 / C,
+        "reading": held / hbm_bw,
+        "comm": 2 * V * (3 / 4) / W,
+    }
+    gathered = held + matrix
+    longest = max(times, key=times.get)
+    return [held, gathered, *times.values(), longest, gathered > room]
 
 
 # %% budget right: from the blocks
-def budget(B, D, F, C, hbm_bw, link_bw):
-    W_in, W_out = np.zeros((D, F // 4), "f2"), np.zeros((F // 4, D), "f2")
+def budget(B, D, F, C, hbm_bw, W, room):
+    W_in = np.zeros((D // 4, F), np.float16)
+    W_out = np.zeros((D // 4, F), np.float16)
     held = W_in.nbytes + W_out.nbytes
-    flops = sum(
-        2 * B * rows * columns for rows, columns in (W_in.shape, W_out.shape)
-    )
-    block = B * D // 4 * 2
-    hops = [block, block / 2]  # both ways: a neighbour each, then two halves
-    seconds = sum(hops) / link_bw
-    return [
-        held,
-        held + 4 * W_in.nbytes,
-        flops / C,
-        held / hbm_bw,
-        seconds + seconds,
-    ]
+    math = sum(2 * B * block.size for block in (W_in, W_out)) / C
+    hop = 2 * B * D / 4 / (W / 2)
+    comm = 2 * 1.5 * hop
+    fits = held + 4 * W_in.nbytes <= room
+    names = {math: "math", held / hbm_bw: "reading", comm: "comm"}
+    times = list(names)
+    return [held, held + 4 * W_in.nbytes, *times, names[max(times)], int(fits)]
 
 
 # %% budget right: closed forms
-def budget(B, D, F, C, hbm_bw, link_bw):
-    return [
-        D * F,
-        3 * D * F,
-        B * D * F / C,
-        D * F / hbm_bw,
-        1.5 * B * D / link_bw,
-    ]
+def budget(B, D, F, C, hbm_bw, W, room):
+    times = B * D * F / C, D * F / hbm_bw, 3 * B * D / W
+    name = "math"
+    if times[1] > times[0]:
+        name = "reading"
+    if times[2] > max(times[:2]):
+        name = "comm"
+    return (D * F, 3 * D * F, *times, name, bool(3 * D * F <= room))
 
 
 # %% scatter_matmul wrong: the library's ReduceScatter
@@ -1031,6 +2075,10 @@ def scatter_matmul(A, B):
     return piece
 
 
+# %% scatter_matmul equivalent: line 5: `(chip - 1) % N` loses its right side
+# JAX takes device -1 for the last one.
+
+
 # %% done wrong: one after the other
 def done(hops, product):
     return sum(hops) + (len(hops) + 1) * product
@@ -1060,14 +2108,6 @@ def done(hops, product):
     return free
 
 
-# %% done wrong: a hop starts when the product before it ends
-def done(hops, product):
-    free = product
-    for hop in hops:
-        free += hop + product
-    return free
-
-
 # %% done right: the worst block decides
 def done(hops, product):
     blocks = len(hops) + 1
@@ -1087,8 +2127,37 @@ def done(hops, product):
     return idle + (len(hops) + 1) * product
 
 
-# %% scatter_matmul equivalent: line 5: `(chip - 1) % N` loses its right side
-# JAX takes device -1 for the last one.
-
 # %% done equivalent: line 7: `max(free, there)` with its arguments reversed
 # Of two numbers the larger one is the same in either order.
+
+
+# %% done wrong: a hop starts when the product before it ends
+def done(hops, product):
+    free = product
+    for hop in hops:
+        free = free + max(hop, product)
+    return free
+
+
+# %% done wrong: arrivals are not accumulated
+def done(hops, product):
+    t = product
+    for h in hops:
+        t = max(t, h) + product
+    return t
+
+
+# %% quickest equivalent: line 11: `(I / n ** i, J / n ** j, K / n ** k)` is reversed
+# What is multiplied, read and sent is the same with I and K exchanged.
+
+
+# %% quickest equivalent: line 15: `max(math, read)` with its arguments reversed
+# The larger of two numbers is the same in either order.
+
+
+# %% quickest equivalent: line 17: 4 becomes 5
+# Four axes for one dimension are more than there are, and left out later.
+
+
+# %% quickest equivalent: line 18: `(i, j, k)` is reversed
+# All ways are in the list all the same, in another order.
