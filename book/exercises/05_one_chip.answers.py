@@ -3,54 +3,257 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
-# %% product wrong: dA with its factors exchanged, so transposed
-def matmul_gradients(X, A, dY):
-    return [dY @ A.T, dY.T @ X]
+# %% product wrong: W as if it were stored the other way
+def linear_gradients(X, W, dY):
+    return [dY @ W, X.T @ dY, dY.sum(axis=0)]
 
 
 # %% product wrong: dX transposed
-def matmul_gradients(X, A, dY):
-    return [A @ dY.T, X.T @ dY]
+def linear_gradients(X, W, dY):
+    return [W.T @ dY.T, dY.T @ X, dY.sum(axis=0)]
 
 
-# %% product wrong: dX and dA exchanged
-def matmul_gradients(X, A, dY):
-    return [X.T @ dY, dY @ A.T]
+# %% product wrong: dX and dW exchanged
+def linear_gradients(X, W, dY):
+    return [dY.T @ X, dY @ W, dY.sum(axis=0)]
 
 
-# %% product wrong: the new matrices' change, downhill
-def matmul_gradients(X, A, dY):
-    return [-dY @ A.T, -X.T @ dY]
+# %% product wrong: the change of each array, downhill
+def linear_gradients(X, W, dY):
+    return [-dY @ W, -dY.T @ X, -dY.sum(axis=0)]
 
 
 # %% product wrong: the mean over rows
-def matmul_gradients(X, A, dY):
-    return [dY @ A.T, X.T @ dY / len(X)]
+def linear_gradients(X, W, dY):
+    return [dY @ W, dY.T @ X / len(X), dY.mean(axis=0)]
 
 
-# %% product wrong: a tuple of one
-def matmul_gradients(X, A, dY):
-    return [dY @ A.T]
+# %% product wrong: the bias is forgotten
+def linear_gradients(X, W, dY):
+    return [dY @ W, dY.T @ X]
+
+
+# %% product wrong: db is dY
+def linear_gradients(X, W, dY):
+    return [dY @ W, dY.T @ X, dY]
+
+
+# %% product wrong: db adds up columns
+def linear_gradients(X, W, dY):
+    return [dY @ W, dY.T @ X, dY.sum(axis=1)]
+
+
+# %% product wrong: db adds up everything
+def linear_gradients(X, W, dY):
+    return [dY @ W, dY.T @ X, dY.sum()]
+
+
+# %% product wrong: rows as lists, and dW transposed
+def linear_gradients(X, W, dY):
+    return [(dY @ W).tolist(), (X.T @ dY).tolist(), dY.sum(0).tolist()]
 
 
 # %% product right: by the letters
-def matmul_gradients(X, A, dY):
-    dX = np.einsum("ik,jk->ij", dY, A)
-    dA = np.einsum("ij,ik->jk", X, dY)
-    return [dX, dA]
+def linear_gradients(X, W, dY):
+    dX = np.einsum("ik,kj->ij", dY, W)
+    dW = np.einsum("ij,ik->kj", X, dY)
+    return [dX, dW, np.einsum("ik->k", dY)]
 
 
 # %% product right: JAX differentiates
-def matmul_gradients(X, A, dY):
-    _, back = jax.vjp(jnp.matmul, jnp.float32(X), jnp.float32(A))
-    return list(back(jnp.float32(dY)))
+def linear_gradients(X, W, dY):
+    def layer(X, W, b):
+        return X @ W.T + b
+
+    arrays = jnp.float32(X), jnp.float32(W), jnp.zeros(len(W))
+    return list(jax.vjp(layer, *arrays)[1](jnp.float32(dY)))
 
 
 # %% product right: outer products, row by row
-def matmul_gradients(X, A, dY):
-    dA = sum(np.outer(x, dy) for x, dy in zip(X, dY))
-    dX = np.stack([A @ dy for dy in dY])
-    return [dX, dA]
+def linear_gradients(X, W, dY):
+    dW = sum(np.outer(dy, x) for x, dy in zip(X, dY))
+    dX = np.stack([W.T @ dy for dy in dY])
+    return (dX, dW, sum(dY))
+
+
+# %% product right: rows as lists
+def linear_gradients(X, W, dY):
+    (I, J), K = X.shape, len(W)
+    dX = [
+        [sum(dY[i, k] * W[k, j] for k in range(K)) for j in range(J)]
+        for i in range(I)
+    ]
+    dW = [
+        [sum(dY[i, k] * X[i, j] for i in range(I)) for j in range(J)]
+        for k in range(K)
+    ]
+    return [dX, dW, [sum(dY[i, k] for i in range(I)) for k in range(K)]]
+
+
+# %% memory wrong: the batch is divided like sand
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, kept = params * sum(recipe), 2 * L * S * T * (2 * F + D)
+    return [states, kept, -(-(states + kept) // hbm)]
+
+
+# %% memory wrong: a part of a sequence on the last chip
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + S / chips * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: rounds sequences down
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + S // chips * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: gate and up count as one
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * T * (F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: 16 bytes, whatever the recipe
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * 16, 2 * L * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: elements for bytes
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), L * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: one layer
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: every chip keeps all states
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * T * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory wrong: more chips than sequences
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * T * (2 * F + D)
+    chips = 1
+    while states / chips + -(-S // chips) * each > hbm and chips < 10**5:
+        chips += 1
+    return [states, S * each, chips]
+
+
+# %% memory wrong: the batch in tokens
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, each = params * sum(recipe), 2 * L * (2 * F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * each <= hbm:
+            return [states, S * each, chips]
+    return [states, S * each, 0]
+
+
+# %% memory right: by the sequences of the fullest chip
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states = sum(size * params for size in recipe)
+    each = L * sum(2 * T * width for width in (F, F, D))
+    found = []
+    for most in range(1, S + 1):
+        room = hbm - most * each
+        if room > 0:
+            chips = max(-(-S // most), -(-states // room))
+            found += [chips] if chips <= S else []
+    return [states, S * each, min(found, default=0)]
+
+
+# %% memory right: sequences dealt like cards
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states = int(np.array(recipe) @ np.full(5, params))
+    each = L * (4 * T * F + 2 * T * D)
+    for chips in np.arange(1, S + 1).tolist():
+        fullest = np.bincount(np.arange(S) % chips).max()
+        if states <= (hbm - int(fullest) * each) * chips:
+            return (states, each * S, chips)
+    return (states, each * S, False)
+
+
+# %% symbols wrong: without the gate
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 12 * B * D * F / C
+update = 60 * D * F / M
+tokens = 5 * C / M
+
+# %% symbols wrong: bytes that are held
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 54 * D * F / M
+tokens = 3 * C / M
+
+# %% symbols wrong: the gradient in bf16
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 84 * D * F / M
+tokens = 14 * C / (3 * M)
+
+# %% symbols wrong: a multiply-add is one
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 9 * B * D * F / C
+update = 90 * D * F / M
+tokens = 10 * C / M
+
+# %% symbols wrong: upside down
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 90 * D * F / M
+tokens = M / (5 * C)
+
+# %% symbols wrong: the old weight is read
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 18 * B * D * F / C
+update = 96 * D * F / M
+tokens = 16 * C / (3 * M)
+
+# %% symbols wrong: the forward pass
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+math = 6 * B * D * F / C
+update = 90 * D * F / M
+tokens = 15 * C / M
+
+# %% symbols right: one from the others
+B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
+weights = 3 * D * F
+math = 6 * B * weights / C
+update = (4 + 12 + 2 + 12) * weights / M
+tokens = sympy.solve(math - update, B)[0]
+
+# %% symbols right: as text
+math = "18*B*D*F/C"
+update = "90*D*F/M"
+tokens = "5*C/M"
 
 
 # %% owed wrong: weights' gradients are always owed
@@ -184,19 +387,19 @@ def owed(In, Tmp, W_in, W_out):
     return results
 
 
-# %% owed equivalent: line 7: `(F, B_Tmp, B, D)` is reversed
+# %% owed equivalent: line 6: `(F, B_Tmp, B, D)` is reversed
 # The same product, transposed: rows and columns change places, and so do the
 # two factors.
 
-# %% owed equivalent: line 7: `(B, D, D_out, F_out)` is reversed
+# %% owed equivalent: line 6: `(B, D, D_out, F_out)` is reversed
 # The same product, transposed: rows and columns change places, and so do the
 # two factors.
 
-# %% owed equivalent: line 8: `(D, B, B_Tmp, F)` is reversed
+# %% owed equivalent: line 7: `(D, B, B_Tmp, F)` is reversed
 # The same product, transposed: rows and columns change places, and so do the
 # two factors.
 
-# %% owed equivalent: line 8: `(B_Tmp, F, F_in, D_in)` is reversed
+# %% owed equivalent: line 7: `(B_Tmp, F, F_in, D_in)` is reversed
 # The same product, transposed: rows and columns change places, and so do the
 # two factors.
 
@@ -367,61 +570,61 @@ def layer_flops(B, T, D, F, N, K, H):
     return [B * for_a_token, B * for_a_token + B * for_a_token]
 
 
-# %% knee wrong: weights only
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: weights only
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     return weight_bytes * flops / hbm_bw / 2
 
 
-# %% knee wrong: a multiply-add is one
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: a multiply-add is one
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     each = D * F / flops - act_bytes * (D + F) / hbm_bw
     if each <= 0:
         return "never"
     return weight_bytes * D * F / hbm_bw / each
 
 
-# %% knee wrong: the result is not written
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: the result is not written
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     each = 2 * D * F / flops - act_bytes * D / hbm_bw
     if each <= 0:
         return "never"
     return weight_bytes * D * F / hbm_bw / each
 
 
-# %% knee wrong: everything has the weights' size
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: everything has the weights' size
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     each = 2 * D * F / flops - weight_bytes * (D + F) / hbm_bw
     if each <= 0:
         return "never"
     return weight_bytes * D * F / hbm_bw / each
 
 
-# %% knee wrong: there always is one
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: there always is one
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     each = 2 * D * F / flops - act_bytes * (D + F) / hbm_bw
     return weight_bytes * D * F / hbm_bw / each
 
 
-# %% knee wrong: always the one of a v5e
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: always the one of a v5e
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     return 249.4
 
 
-# %% knee wrong: arithmetic after memory, not beside it
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge wrong: arithmetic after memory, not beside it
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     each = 2 * D * F / flops + act_bytes * (D + F) / hbm_bw
     return weight_bytes * D * F / hbm_bw / each
 
 
-# %% knee right: by the limit
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge right: by the limit
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     limit = weight_bytes * flops / hbm_bw / 2
     activations = act_bytes / weight_bytes * limit * (1 / D + 1 / F)
     return limit / (1 - activations) if activations < 1 else "never"
 
 
-# %% knee right: two lines, and where they meet
-def knee(D, F, flops, hbm_bw, act_bytes, weight_bytes):
+# %% ridge right: two lines, and where they meet
+def ridge(D, F, flops, hbm_bw, act_bytes, weight_bytes):
     def late(B):
         moved = act_bytes * B * (D + F) + weight_bytes * D * F
         return moved / hbm_bw - 2 * B * D * F / flops
@@ -467,7 +670,7 @@ def count_parameters(L, D, F, N, K, H, V, gated, tied):
     return L * (mlp + attention + 2 * D) + (1 if tied else 2) * V * D
 
 
-# %% parameters wrong: a float
+# %% parameters right: a float of the same value
 def count_parameters(L, D, F, N, K, H, V, gated, tied):
     mlp = (3 if gated else 2) * D * F
     attention = 2 * D * N * H + 2 * D * K * H
@@ -496,67 +699,6 @@ def count_parameters(L, D, F, N, K, H, V, gated, tied):
 def count_parameters(L, D, F, N, K, H, V, gated, tied):
     for_a_layer = F * (2 + gated) + 2 * H * (N + K) + 2
     return D * (L * for_a_layer + V * (2 - tied) + 1)
-
-
-# %% memory wrong: gate and up count as one
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * L * B * (F + D)
-    return [states, kept, -(-(states + kept) // hbm)]
-
-
-# %% memory wrong: 16 bytes, whatever the recipe
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = 16 * P, 2 * L * B * (2 * F + D)
-    return [states, kept, -(-(states + kept) // hbm)]
-
-
-# %% memory wrong: elements for bytes
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), L * B * (2 * F + D)
-    return [states, kept, -(-(states + kept) // hbm)]
-
-
-# %% memory wrong: one layer
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * B * (2 * F + D)
-    return [states, kept, -(-(states + kept) // hbm)]
-
-
-# %% memory wrong: the part of a chip is cut off
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
-    return [states, kept, (states + kept) // hbm]
-
-
-# %% memory wrong: always one chip more
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
-    return [states, kept, (states + kept) // hbm + 1]
-
-
-# %% memory wrong: the numbers of the text
-def training_memory(P, L, B, D, F, recipe, hbm):
-    return [130_158_643_200, 41_943_040_000_000, 439]
-
-
-# %% memory right: array by array, and chips one after the other
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states = 0
-    for size in recipe:
-        states += size * P
-    kept = L * sum(2 * B * width for width in (F, F, D))
-    chips = 1
-    while chips * hbm < states + kept:
-        chips += 1
-    return [states, kept, chips]
-
-
-# %% memory right: numpy adds, and a remainder rounds up
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states = int(np.array(recipe) @ np.full(5, P))
-    kept = L * (4 * B * F + 2 * B * D)
-    chips, rest = divmod(states + kept, hbm)
-    return [states, kept, chips + (rest > 0)]
 
 
 # %% adam wrong: no bias correction
@@ -647,74 +789,6 @@ def adam(w, m, v, g, t, rate):
     return [w, m, v]
 
 
-# %% symbols wrong: without the gate
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 12 * B * D * F / C
-update = 56 * D * F / M
-tokens = 14 * C / (3 * M)
-
-# %% symbols wrong: bytes that are held
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 18 * B * D * F / C
-update = 48 * D * F / M
-tokens = 8 * C / (3 * M)
-
-# %% symbols wrong: a multiply-add is one
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 9 * B * D * F / C
-update = 84 * D * F / M
-tokens = 28 * C / (3 * M)
-
-# %% symbols wrong: upside down
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 18 * B * D * F / C
-update = 84 * D * F / M
-tokens = 3 * M / (14 * C)
-
-# %% symbols wrong: the old weight is read
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 18 * B * D * F / C
-update = 90 * D * F / M
-tokens = 5 * C / M
-
-# %% symbols wrong: the forward pass
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-math = 6 * B * D * F / C
-update = 84 * D * F / M
-tokens = 14 * C / M
-
-# %% symbols right: one from the others
-B, D, F, C, M = sympy.symbols("B D F C M", positive=True)
-weights = 3 * D * F
-math = 6 * B * weights / C
-update = (2 + 12 + 2 + 12) * weights / M
-tokens = sympy.solve(math - update, B)[0]
-
-# %% symbols right: as text
-math = "18*B*D*F/C"
-update = "84*D*F/M"
-tokens = "14*C/(3*M)"
-
-
-# %% product wrong: rows as lists, and dA transposed
-def matmul_gradients(X, A, dY):
-    return [(dY @ A.T).tolist(), (dY.T @ X).tolist()]
-
-
-# %% product right: rows as lists
-def matmul_gradients(X, A, dY):
-    (I, J), K = X.shape, A.shape[1]
-    dX = [
-        [sum(dY[i, k] * A[j, k] for k in range(K)) for j in range(J)]
-        for i in range(I)
-    ]
-    dA = [
-        [sum(dY[i, k] * X[i, j] for i in range(I)) for k in range(K)]
-        for j in range(J)
-    ]
-    return [dX, dA]
-
-
 # %% owed wrong: only the very same axes get in each other's way
 def owed(In, Tmp, W_in, W_out):
     (B, D), (B_Tmp, F) = In, Tmp
@@ -740,21 +814,206 @@ def owed(In, Tmp, W_in, W_out):
     return found
 
 
-# %% memory wrong: states and the rest on chips of their own
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
-    return [states, kept, -(-states // hbm) - (-kept // hbm)]
-
-
-# %% memory wrong: nearly rounded up
-def training_memory(P, L, B, D, F, recipe, hbm):
-    states, kept = P * sum(recipe), 2 * L * B * (2 * F + D)
-    return [states, kept, round((states + kept) / hbm + 0.49)]
-
-
 # %% adam wrong: always the same rate
 def adam(w, m, v, g, t, rate):
     m = 0.9 * m + 0.1 * g
     v = 0.999 * v + 0.001 * g**2
     mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
     return [w - 1e-3 * mean / (np.sqrt(square) + 1e-8), m, v]
+
+
+# %% rent wrong: the days decide alone
+def rent(job, machine, days):
+    need = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"] * 86400)
+    unit = machine["unit"]
+    return int(-(-need / days // unit)) * unit
+
+
+# %% rent wrong: chips need not have equally many sequences
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(machine["unit"], machine["most"] + 1, machine["unit"]):
+        fits = 16 * job["P"] / N + -(-job["S"] // N) * sequence
+        if seconds / N <= days * 86400 and fits <= machine["hbm"]:
+            return N if N <= job["S"] else 0
+    return 0
+
+
+# %% rent wrong: memory does not matter
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    for N in range(machine["unit"], machine["most"] + 1, machine["unit"]):
+        if seconds / N <= days * 86400 and job["S"] % N == 0:
+            return N
+    return 0
+
+
+# %% rent wrong: at the peak
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / machine["flops"]
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(machine["unit"], machine["most"] + 1, machine["unit"]):
+        fits = 16 * job["P"] / N + job["S"] // N * sequence <= machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+    return 0
+
+
+# %% rent wrong: any number of chips
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(1, machine["most"] + 1):
+        fits = 16 * job["P"] / N + job["S"] // N * sequence <= machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+    return 0
+
+
+# %% rent wrong: every chip keeps all states
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(machine["unit"], machine["most"] + 1, machine["unit"]):
+        fits = 16 * job["P"] + job["S"] // N * sequence <= machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+    return 0
+
+
+# %% rent wrong: as many chips as there are
+def rent(job, machine, days):
+    return machine["most"]
+
+
+# %% rent wrong: a power of two
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    N = machine["unit"]
+    while N <= machine["most"]:
+        fits = 16 * job["P"] / N + job["S"] // N * sequence <= machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+        N *= 2
+    return 0
+
+
+# %% rent right: from the sequences of a chip
+def rent(job, machine, days):
+    need = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    good = []
+    for each in range(1, job["S"] + 1):
+        N, rest = divmod(job["S"], each)
+        if rest or N % machine["unit"] or N > machine["most"]:
+            continue
+        held = 16 * job["P"] / N + 2 * job["L"] * job["T"] * job["D"] * each
+        if held <= machine["hbm"] and need <= N * days * 86400:
+            good.append(N)
+    return min(good, default=0)
+
+
+# %% rent right: all numbers at once
+def rent(job, machine, days):
+    N = np.arange(machine["unit"], machine["most"] + 1, machine["unit"])
+    rate = N * machine["flops"] * 0.4
+    in_time = 6.0 * job["P"] * job["tokens"] / rate <= 86400 * days
+    held = 16 * job["P"] / N
+    held = held + job["S"] / N * 2 * job["L"] * job["T"] * job["D"]
+    good = N[in_time & (job["S"] % N == 0) & (held <= machine["hbm"])]
+    return int(good[0]) if len(good) else 0
+
+
+# %% faster wrong: as much as the memory
+def faster(B, D, F, old, new):
+    return new[1] / old[1]
+
+
+# %% faster wrong: as much as the arithmetic
+def faster(B, D, F, old, new):
+    return new[0] / old[0]
+
+
+# %% faster wrong: the larger of two sums
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 12 * (B * D + D * F + B * F) + 56 * D * F
+        return max(12 * B * D * F / flops, moved / bandwidth)
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster wrong: no update
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 2 * (B * D + D * F + B * F) / bandwidth
+        return 6 * max(2 * B * D * F / flops, moved)
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster wrong: upside down
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 2 * (B * D + D * F + B * F) / bandwidth
+        product = max(2 * B * D * F / flops, moved)
+        return 6 * product + 28 * 2 * D * F / bandwidth
+
+    return seconds(*new) / seconds(*old)
+
+
+# %% faster wrong: the weights alone move
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        product = max(2 * B * D * F / flops, 2 * D * F / bandwidth)
+        return 6 * product + 28 * 2 * D * F / bandwidth
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster wrong: arithmetic and memory one after the other
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 2 * (B * D + D * F + B * F) / bandwidth
+        product = 2 * B * D * F / flops + moved
+        return 6 * product + 28 * 2 * D * F / bandwidth
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster wrong: one weight matrix is updated
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 2 * (B * D + D * F + B * F) / bandwidth
+        product = max(2 * B * D * F / flops, moved)
+        return 6 * product + 28 * D * F / bandwidth
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster right: product by product
+def faster(B, D, F, old, new):
+    shapes = [(B, D, F), (B, F, D), (F, B, D), (B, D, F), (D, B, F), (B, F, D)]
+    times = []
+    for flops, bandwidth in (old, new):
+        total = 2 * D * F * (2 + 12 + 2 + 12) / bandwidth
+        for rows, inner, columns in shapes:
+            size = rows * inner + inner * columns + rows * columns
+            math = 2 * rows * inner * columns / flops
+            total += max(math, 2 * size / bandwidth)
+        times.append(total)
+    return times[0] / times[1]
+
+
+# %% faster right: in units of a weight
+def faster(B, D, F, old, new):
+    (C_old, M_old), (C_new, M_new) = old, new
+    each = 1 + B / D + B / F
+    before = 12 * max(B / C_old, each / M_old) + 56 / M_old
+    after = 12 * max(B / C_new, each / M_new) + 56 / M_new
+    return before / after
+
+
+# %% faster equivalent: line 7: `max(2 * B * D * F / flops, moved)` with its arguments reversed
+# The larger of two numbers does not depend on their order.
