@@ -869,3 +869,48 @@ def uncovered(layers, product, reduce):
 
 # %% gate wrong: whole bytes
 gated_bytes = 12 * (D * F - sympy.floor(D * F / X))
+
+
+# %% fewest wrong: six FLOPs a parameter
+def fewest_tokens(C, link_bw, X, itemsize):
+    return int(np.ceil(itemsize * (X - 1) / X / link_bw * C / 6))
+
+
+# %% depth wrong: activations of one layer only
+def most_layers(hbm, D, F, tokens, recipe):
+    return (hbm - 2 * tokens * (D + F)) // (2 * D * F * sum(recipe))
+
+
+# %% pod wrong: whole sequences for each chip
+def pod_sequences(pod, C, link_bw, length):
+    each = C / (len(pod) * 2 * link_bw)
+    return int(np.prod(pod)) * int(np.ceil(each / length))
+
+
+# %% uncovered wrong: the last sum waits for the last product
+def uncovered(layers, product, reduce):
+    chip = 4 * layers * product
+    return [chip + reduce, reduce]
+
+
+# %% noise wrong: the sign of the noise
+def noise_scale(few, chip, many, mean):
+    noise = (chip - mean) / (1 / many - 1 / few)
+    return noise / (chip - noise / few)
+
+
+# %% seconds wrong: each chip takes all tokens
+def dp_seconds(params, B, X, C, W, overlap):
+    forward, comms = 2 * params * B / C, 4 * params / W
+    if overlap:
+        return forward + max(2 * forward, comms)
+    return 3 * forward + comms
+
+
+# %% seconds wrong: exact for a ring
+def dp_seconds(params, B, X, C, W, overlap):
+    forward = 2 * params * B / (X * C)
+    comms = 4 * params / W * (X - 1) / X
+    if overlap:
+        return forward + max(2 * forward, comms)
+    return 3 * forward + comms
