@@ -3,741 +3,1141 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
-# %% forward wrong: an AllReduce and a slice where a ReduceScatter was asked
-def mixed_forward(In, W_in, W_out):
+# %% forward wrong: gathered along D, as in the chapter
+def gated_forward(In, W_in, W_gate, W_out):
     In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=0, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=0, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=1, tiled=True)
+    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+
+
+# %% forward wrong: an AllReduce and a slice where a ReduceScatter was asked
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
     Out = jax.lax.psum(Out, "Y")
-    part = Out.shape[1] // jax.lax.axis_size("Y")
+    part = Out.shape[0] // jax.lax.axis_size("Y")
     mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 1)
+    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 0)
 
 
 # %% forward wrong: a slice of a sum that is not finished
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    part = Out.shape[1] // jax.lax.axis_size("Y")
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+    part = Out.shape[0] // jax.lax.axis_size("Y")
     mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 1)
+    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 0)
 
 
 # %% forward wrong: weights gathered over both axes, as in FSDP alone
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_in = all_gather(W_in, "Y", axis=1, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    W_out = all_gather(W_out, "Y", axis=0, tiled=True)
-    Out = In @ W_in @ W_out
-    part = Out.shape[1] // jax.lax.axis_size("Y")
-    mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 1)
+def gated_forward(In, W_in, W_gate, W_out):
+    W_in = all_gather(W_in, ("Y", "X"), axis=1, tiled=True)
+    W_gate = all_gather(W_gate, ("Y", "X"), axis=1, tiled=True)
+    W_out = all_gather(W_out, ("Y", "X"), axis=0, tiled=True)
+    return ((In @ W_in) * (In @ W_gate)) @ W_out
 
 
-# %% forward wrong: the batch gathered, so that each chip does all of it
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, ("X", "Y"), axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% forward wrong: the second gather along the wrong dimension
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=0, tiled=True)
-    Out = Tmp @ W_out[: Tmp.shape[1]]
-    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% forward wrong: weights gathered twice
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    again = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = (Tmp + again) / 2 @ all_gather(W_out, "X", axis=1, tiled=True)
-    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+# %% forward wrong: In gathered for each product
+def gated_forward(In, W_in, W_gate, W_out):
+    Up = all_gather(In, "Y", axis=0, tiled=True)
+    Up = Up @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = all_gather(In + 0, "Y", axis=0, tiled=True)
+    Gate = Gate @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
 
 
 # %% forward wrong: the mean over Y
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    Out = psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+    Out = psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
     return Out / jax.lax.axis_size("Y")
 
 
-# %% forward wrong: an AllReduce of a padded In where a gather is enough
-def mixed_forward(In, W_in, W_out):
-    own = In.shape[1]
-    padded = jax.numpy.zeros((len(In), own * jax.lax.axis_size("Y")), In.dtype)
-    mine = jax.lax.axis_index("Y") * own
-    padded = jax.lax.dynamic_update_slice_in_dim(padded, In, mine, 1)
-    Tmp = jax.lax.psum(padded, "Y") @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+# %% forward wrong: the gate is added
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up + Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
+
+
+# %% forward wrong: without the gate
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Out = Up @ all_gather(W_out, "X", axis=0, tiled=True)
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
+
+
+# %% forward wrong: weights gathered over Y, tokens over X
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "X", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "Y", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "Y", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "Y", axis=0, tiled=True)
+    return psum_scatter(Out, "X", scatter_dimension=0, tiled=True)
 
 
 # %% forward wrong: an AllReduce in two halves, and a slice
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    Out = psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    Out = all_gather(Out, "Y", axis=1, tiled=True)
-    part = Out.shape[1] // jax.lax.axis_size("Y")
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in, "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate, "X", axis=1, tiled=True)
+    Out = (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+    Out = psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
+    Out = all_gather(Out, "Y", axis=0, tiled=True)
+    part = Out.shape[0] // jax.lax.axis_size("Y")
     mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 1)
+    return jax.lax.dynamic_slice_in_dim(Out, mine, part, 0)
 
 
 # %% forward wrong: rounded to bf16 before it moves
-def mixed_forward(In, W_in, W_out):
-    In, W_in, W_out = (x.astype("bfloat16") for x in (In, W_in, W_out))
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    Out = psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+def gated_forward(In, W_in, W_gate, W_out):
+    half = "bfloat16"
+    In = all_gather(In.astype(half), "Y", axis=0, tiled=True)
+    Up = In @ all_gather(W_in.astype(half), "X", axis=1, tiled=True)
+    Gate = In @ all_gather(W_gate.astype(half), "X", axis=1, tiled=True)
+    W_out = all_gather(W_out.astype(half), "X", axis=0, tiled=True)
+    Out = psum_scatter(
+        (Up * Gate) @ W_out, "Y", scatter_dimension=0, tiled=True
+    )
     return Out.astype("float32")
 
 
-# %% forward wrong: scattered over X
-def mixed_forward(In, W_in, W_out):
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    return psum_scatter(Out, "X", scatter_dimension=1, tiled=True)
+# %% forward right: weights first
+def gated_forward(In, W_in, W_gate, W_out):
+    W_in = all_gather(W_in, "X", axis=1, tiled=True)
+    W_gate = all_gather(W_gate, "X", axis=1, tiled=True)
+    W_out = all_gather(W_out, "X", axis=0, tiled=True)
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Out = ((In @ W_in) * (In @ W_gate)) @ W_out
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
 
 
-# %% forward right: both weights first
-def mixed_forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    return psum_scatter(In @ W_in @ W_out, "Y", scatter_dimension=1, tiled=True)
+# %% forward right: all weights in one gather
+def gated_forward(In, W_in, W_gate, W_out):
+    both = jax.numpy.stack([W_in, W_gate, W_out.T])
+    W_in, W_gate, back = all_gather(both, "X", axis=2, tiled=True)
+    In = all_gather(In, "Y", axis=0, tiled=True)
+    Out = ((In @ W_in) * (In @ W_gate)) @ back.T
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
 
 
-# %% forward right: both weights in one gather
-def mixed_forward(In, W_in, W_out):
-    both = jax.numpy.concatenate([W_in, W_out.T], axis=1)
-    both = all_gather(both, "X", axis=0, tiled=True)
-    W_in, back = jax.numpy.split(both, 2, axis=1)
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    return psum_scatter(
-        In @ W_in @ back.T, "Y", scatter_dimension=1, tiled=True
+# %% forward right: gathered in blocks that are put together by hand
+def gated_forward(In, W_in, W_gate, W_out):
+    In = all_gather(In, "Y").reshape(-1, In.shape[1])
+    pieces = all_gather(W_in, "X"), all_gather(W_gate, "X")
+    Up, Gate = (
+        jax.numpy.concatenate([In @ part for part in piece], axis=1)
+        for piece in pieces
     )
+    W_out = all_gather(W_out, "X").reshape(-1, W_out.shape[1])
+    Out = jax.numpy.einsum("bf,bf,fd->bd", Up, Gate, W_out)
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
 
 
-# %% forward right: one token after the other, in a scan
-def mixed_forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+# %% backward wrong: both terms of dIn scattered
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    up = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    gate = dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    up = psum_scatter(up, "Y", scatter_dimension=0, tiled=True)
+    gate = psum_scatter(gate, "Y", scatter_dimension=0, tiled=True)
+    return up + gate, dW_in, dW_gate, dW_out
 
-    def of_token(_, row):
-        row = all_gather(row, "Y", axis=0, tiled=True) @ W_in @ W_out
-        return None, psum_scatter(row, "Y", scatter_dimension=0, tiled=True)
 
-    return jax.lax.scan(of_token, None, In)[1]
+# %% backward wrong: gradients of the factors exchanged
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Up, dTmp * Gate
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
-# %% forward right: tokens in two halves
-def mixed_forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    done = []
-    for half in jax.numpy.split(In, 2):
-        half = all_gather(half, "Y", axis=1, tiled=True)
-        Out = half @ W_in @ W_out
-        done.append(psum_scatter(Out, "Y", scatter_dimension=1, tiled=True))
-    return jax.numpy.concatenate(done)
+# %% backward wrong: the gate has no gradient of its own
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp, dTmp
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
+
+
+# %% backward wrong: the gate is left out of dW_out
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = Up.T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% backward wrong: gradients AllReduced, as in data parallelism
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    dW_in, dW_out = (
-        jax.lax.psum(In.T @ dTmp, "X"),
-        jax.lax.psum(Tmp.T @ dOut, "X"),
-    )
-    part = dW_in.shape[0] // jax.lax.axis_size("X")
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    part = dW_out.shape[0] // jax.lax.axis_size("X")
     mine = jax.lax.axis_index("X") * part
     cut = jax.lax.dynamic_slice_in_dim
-    return dIn, cut(dW_in, mine, part, 0), cut(dW_out, mine, part, 1)
+    dW_out = cut(jax.lax.psum(dW_out, "X"), mine, part, 0)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = cut(jax.lax.psum(In.T @ dUp, "X"), mine, part, 1)
+    dW_gate = cut(jax.lax.psum(In.T @ dGate, "X"), mine, part, 1)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% backward wrong: gradients of the chip's own tokens, cut and not summed
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    dW_in, dW_out = In.T @ dTmp, Tmp.T @ dOut
-    part = dW_in.shape[0] // jax.lax.axis_size("X")
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    part = dW_out.shape[0] // jax.lax.axis_size("X")
     mine = jax.lax.axis_index("X") * part
     cut = jax.lax.dynamic_slice_in_dim
-    return dIn, cut(dW_in, mine, part, 0), cut(dW_out, mine, part, 1)
-
-
-# %% backward wrong: In gathered again, though it was kept
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    part = In.shape[1] // jax.lax.axis_size("Y")
-    mine = jax.lax.axis_index("Y") * part
-    In = jax.lax.dynamic_slice_in_dim(In, mine, part, 1)
-    In = all_gather(In, "Y", axis=1, tiled=True)
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
+    dW_out = cut(dW_out, mine, part, 0)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = cut(In.T @ dUp, mine, part, 1)
+    dW_gate = cut(In.T @ dGate, mine, part, 1)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% backward wrong: dOut gathered for each product
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dW_out = Tmp.T @ all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = (
-        all_gather(dOut, "Y", axis=1, tiled=True)
-        @ all_gather(W_out, "X", axis=1, tiled=True).T
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    again = jax.lax.dynamic_slice_in_dim(
+        dOut,
+        jax.lax.axis_index("Y") * (len(dOut) // jax.lax.axis_size("Y")),
+        len(dOut) // jax.lax.axis_size("Y"),
+        0,
     )
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
+    dOut = all_gather(again, "Y", axis=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% backward wrong: the mean over the batch's chips
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    X = jax.lax.axis_size("X")
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut / X
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp / X, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut / jax.lax.axis_size("X")
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(
+        In.T @ dUp / jax.lax.axis_size("X"),
+        "X",
+        scatter_dimension=1,
+        tiled=True,
+    )
+    dW_gate = psum_scatter(
+        In.T @ dGate / jax.lax.axis_size("X"),
+        "X",
+        scatter_dimension=1,
+        tiled=True,
+    )
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
-# %% backward wrong: the mean over all chips
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    chips = jax.lax.axis_size(("X", "Y"))
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut / chips
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp / chips, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
-
-
-# %% backward wrong: an AllReduce of dIn, and a slice
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = jax.lax.psum(dIn, "Y")
-    part = dIn.shape[1] // jax.lax.axis_size("Y")
-    mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(dIn, mine, part, 1), dW_in, dW_out
-
-
-# %% backward wrong: gradients of weights exchanged
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_out.T, dW_in.T
-
-
-# %% backward wrong: Tmp made again, though it was kept
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = (In @ W_in).T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = psum_scatter(dTmp @ W_in.T, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
-
-
-# %% backward wrong: Tmp gathered over Y, and cut again
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    part = Tmp.shape[1]
-    mine = jax.lax.axis_index("Y") * part
-    Tmp = all_gather(Tmp, "Y", axis=1, tiled=True)
-    Tmp = jax.lax.dynamic_slice_in_dim(Tmp, mine, part, 1)
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
+# %% backward wrong: Up and Gate made again, though they were kept
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    W_in = all_gather(W_in, "X", axis=1, tiled=True)
+    W_gate = all_gather(W_gate, "X", axis=1, tiled=True)
+    Up, Gate = In @ W_in, In @ W_gate
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ W_in.T + dGate @ W_gate.T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% backward wrong: dIn is a slice of an unfinished sum
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    dW_out = Tmp.T @ dOut
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    part = dIn.shape[1] // jax.lax.axis_size("Y")
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    part = len(dIn) // jax.lax.axis_size("Y")
     mine = jax.lax.axis_index("Y") * part
-    return jax.lax.dynamic_slice_in_dim(dIn, mine, part, 1), dW_in, dW_out
+    dIn = jax.lax.dynamic_slice_in_dim(dIn, mine, part, 0)
+    return dIn, dW_in, dW_gate, dW_out
+
+
+# %% backward wrong: gradients of two weights exchanged
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    dTmp = dOut @ all_gather(W_out, "X", axis=0, tiled=True).T
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    dIn = dUp @ all_gather(W_in, "X", axis=1, tiled=True).T
+    dIn += dGate @ all_gather(W_gate, "X", axis=1, tiled=True).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    return dIn, dW_gate, dW_in, dW_out
 
 
 # %% backward right: weights first, gradients of weights last
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    W_in, W_gate = (
+        all_gather(W, "X", axis=1, tiled=True) for W in (W_in, W_gate)
+    )
+    W_out = all_gather(W_out, "X", axis=0, tiled=True)
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
     dTmp = dOut @ W_out.T
-    dIn = psum_scatter(dTmp @ W_in.T, "Y", scatter_dimension=1, tiled=True)
-    dW_in = psum_scatter(In.T @ dTmp, "X", tiled=True)
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    dIn = dUp @ W_in.T + dGate @ W_gate.T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    dW_in, dW_gate = (
+        psum_scatter(In.T @ x, "X", scatter_dimension=1, tiled=True)
+        for x in (dUp, dGate)
+    )
+    dW_out = (Up * Gate).T @ dOut
+    dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
-# %% backward right: one gather and one scatter for both weights, in a list
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    beside, apart = jax.numpy.concatenate, jax.numpy.split
-    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
-    both = all_gather(beside([W_in, W_out.T], 1), "X", tiled=True)
-    W_in, back = apart(both, 2, 1)
+# %% backward right: one gather and one scatter for all weights, in a list
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    stack = jax.numpy.stack
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    all_three = stack([W_in, W_gate, W_out.T])
+    W_in, W_gate, back = all_gather(all_three, "X", axis=2, tiled=True)
     dTmp = dOut @ back
-    dIn = psum_scatter(dTmp @ W_in.T, "Y", scatter_dimension=1, tiled=True)
-    both = beside([In.T @ dTmp, dOut.T @ Tmp], 1)
-    dW_in, back = apart(psum_scatter(both, "X", tiled=True), 2, 1)
-    return [dIn, dW_in, back.T]
+    dUp, dGate = dTmp * Gate, dTmp * Up
+    both = jax.numpy.concatenate([dUp, dGate], axis=1)
+    beside = jax.numpy.concatenate([W_in, W_gate], axis=1)
+    dIn = psum_scatter(both @ beside.T, "Y", scatter_dimension=0, tiled=True)
+    sums = stack([In.T @ dUp, In.T @ dGate, dOut.T @ (Up * Gate)])
+    dW_in, dW_gate, back = psum_scatter(
+        sums, "X", scatter_dimension=2, tiled=True
+    )
+    return [dIn, dW_in, dW_gate, back.T]
 
 
-# %% backward right: JAX transposes the forward pass
-def mixed_backward(dOut, In, Tmp, W_in, W_out):
-    def last(Tmp, W_out):
-        Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-        return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+# %% backward right: JAX differentiates what is local
+def gated_backward(dOut, In, Up, Gate, W_in, W_gate, W_out):
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
 
-    _, back = jax.vjp(last, Tmp, W_out)
-    dTmp, dW_out = back(dOut)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return dIn, psum_scatter(In.T @ dTmp, "X", tiled=True), dW_out
+    def last(Up, Gate, W_out):
+        return (Up * Gate) @ all_gather(W_out, "X", axis=0, tiled=True)
+
+    _, back = jax.vjp(last, Up, Gate, W_out)
+    dUp, dGate, dW_out = back(dOut)
+    dIn = jax.numpy.concatenate([dUp, dGate], axis=1)
+    both = [all_gather(W, "X", axis=1, tiled=True) for W in (W_in, W_gate)]
+    dIn = dIn @ jax.numpy.concatenate(both, axis=1).T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=0, tiled=True)
+    dW_in = psum_scatter(In.T @ dUp, "X", scatter_dimension=1, tiled=True)
+    dW_gate = psum_scatter(In.T @ dGate, "X", scatter_dimension=1, tiled=True)
+    return dIn, dW_in, dW_gate, dW_out
 
 
 # %% bytes wrong: activations twice as much in backward
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // Y, 2 * B * D // X
-    return [2 * weight, 2 * activation, 4 * weight, 4 * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, 4 * t]
 
 
 # %% bytes wrong: In is never kept
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // Y, 2 * B * D // X
-    return [2 * weight, 2 * activation, 4 * weight, 3 * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, 3 * t]
+
+
+# %% bytes wrong: weights are always gathered again
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = 2 * w + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
+
+
+# %% bytes wrong: weights are never gathered again
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
+
+
+# %% bytes wrong: gradients in bf16
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + 2 * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
+
+
+# %% bytes wrong: weights in the width of their gradients
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else gradient * w) + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
+
+
+# %% bytes wrong: two matrices
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = 2 * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
 
 
 # %% bytes wrong: each axis cuts its own
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // X, 2 * B * D // Y
-    moves = 2 if kept else 3
-    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // X, 2 * B * D // Y
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
 
 
 # %% bytes wrong: X and Y exchanged
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // Y, 2 * B * D // X
-    moves = 2 if kept else 3
-    return [2 * activation, 2 * weight, moves * activation, 4 * weight]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * t, 2 * w, (2 if In_kept else 3) * t, back]
+
+
+# %% bytes wrong: axis by axis
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, back, 2 * t, (2 if In_kept else 3) * t]
 
 
 # %% bytes wrong: kept and not kept exchanged
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // Y, 2 * B * D // X
-    moves = 3 if kept else 2
-    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, (3 if In_kept else 2) * t]
 
 
 # %% bytes wrong: elements
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = D * F // Y, B * D // X
-    moves = 2 if kept else 3
-    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y // 2, B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
 
 
-# %% bytes wrong: a chip's pieces
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // (X * Y), 2 * B * D // (X * Y)
-    moves = 2 if kept else 3
-    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
+# %% bytes wrong: In is gathered for each product
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w, t = matrices * D * F // Y, 2 * B * D // X
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, matrices * t, back, (2 if In_kept else 3) * t]
 
 
 # %% bytes wrong: what leaves a chip in a ring
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight = 2 * D * F * (X - 1) // (X * Y)
-    activation = 2 * B * D * (Y - 1) // (X * Y)
-    moves = 2 if kept else 3
-    return [2 * weight, 2 * activation, 4 * weight, moves * activation]
-
-
-# %% bytes wrong: weights are not gathered again
-def mixed_bytes(B, D, F, X, Y, kept):
-    weight, activation = 2 * D * F // Y, 2 * B * D // X
-    moves = 2 if kept else 3
-    return [2 * weight, 2 * activation, 2 * weight, moves * activation]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    w = matrices * D * F // Y * (X - 1) // X
+    t = 2 * B * D // X * (Y - 1) // Y
+    back = (0 if W_kept else 2 * w) + gradient * w
+    return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
 
 
 # %% bytes right: closed forms
-def mixed_bytes(B, D, F, X, Y, kept):
-    back = (6 - 2 * kept) * B * D // X
-    return [4 * D * F // Y, 4 * B * D // X, 8 * D * F // Y, back]
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    back = matrices * D * F // Y * (gradient + 2 - 2 * W_kept)
+    tokens = (6 - 2 * In_kept) * B * D // X
+    return [2 * matrices * D * F // Y, 4 * B * D // X, back, tokens]
 
 
 # %% bytes right: line by line
-def mixed_bytes(B, D, F, X, Y, kept):
-    array = {"X": D * (F // Y) * 2, "Y": (B // X) * D * 2}
-    forward, backward = "YXXY", "YXXXXY" + "Y" * (not kept)
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    sizes = {"w": D * (F // Y) * 2, "g": D * (F // Y) * gradient}
+    sizes["t"] = (B // X) * D * 2
+    forward = ["w"] * matrices + ["t", "t"]
+    backward = ["t", "t"] + ["g"] * matrices
+    backward += [] if In_kept else ["t"]
+    backward += [] if W_kept else ["w"] * matrices
     return [
-        sum(array[axis] for axis in part if axis == over)
+        sum(sizes[kind] for kind in part if (kind == "t") == (axis == "Y"))
         for part in (forward, backward)
-        for over in "XY"
+        for axis in "XY"
     ]
 
 
-# %% best wrong: without the axes of the network
-best_X = sympy.sqrt(B * N / F)
+# %% best wrong: the forward pass alone, as in the chapter
+best_X = sympy.sqrt(B * N * W_X / (F * W_Y))
 
-# %% best wrong: M_X and M_Y exchanged
-best_X = sympy.sqrt(B * M_Y * N / (F * M_X))
+# %% best wrong: gradients in bf16
+best_X = sympy.sqrt(10 * B * N * W_X / (12 * F * W_Y))
+
+# %% best wrong: In is kept
+best_X = sympy.sqrt(8 * B * N * W_X / (16 * F * W_Y))
+
+# %% best wrong: bf16, and In is kept
+best_X = sympy.sqrt(8 * B * N * W_X / (12 * F * W_Y))
+
+# %% best wrong: weights in float32 too
+best_X = sympy.sqrt(10 * B * N * W_X / (24 * F * W_Y))
+
+# %% best wrong: W_X and W_Y exchanged
+best_X = sympy.sqrt(5 * B * N * W_Y / (8 * F * W_X))
 
 # %% best wrong: the best Y
-best_X = sympy.sqrt(F * M_Y * N / (B * M_X))
+best_X = sympy.sqrt(8 * F * N * W_Y / (5 * B * W_X))
 
 # %% best wrong: no square root
-best_X = B * M_X * N / (F * M_Y)
+best_X = 5 * B * N * W_X / (8 * F * W_Y)
 
-# %% best wrong: the quoted example, F a little too small
-best_X = sympy.sqrt(B * M_X * N / (F * M_Y)) * sympy.Rational(139, 137)
-
-# %% best wrong: rounded down
-best_X = sympy.floor(sympy.sqrt(B * M_X * N / (F * M_Y)))
-
-# %% best wrong: rounded up
-best_X = sympy.ceiling(sympy.sqrt(B * M_X * N / (F * M_Y)))
+# %% best wrong: without bandwidths
+best_X = sympy.sqrt(5 * B * N / (8 * F))
 
 # %% best wrong: rounded
-best_X = "floor(sqrt(B*M_X*N/(F*M_Y)) + 1/2)"
+best_X = "floor(sqrt(5*B*N*W_X/(8*F*W_Y)) + 1/2)"
 
 # %% best right: from the derivative of the sum
-added = F * X / (N * M_X) + B / (X * M_Y)
+added = 16 * F * X / (N * W_X) + 10 * B / (X * W_Y)
 [best_X] = sympy.solve(sympy.diff(added, X), X)
 
 # %% best right: as text, factor by factor
-best_X = "(B/F)**(1/2)*(M_X/M_Y)**(1/2)*N**(1/2)"
+best_X = "(B/F)**(1/2)*(W_X/W_Y)**(1/2)*(5*N/8)**(1/2)"
 
 
-# %% tokens wrong: overlapped, always
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    return (C / W) ** 2 / (M_X * M_Y * F)
-
-
-# %% tokens wrong: added, always
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    return 4 * (C / W) ** 2 / (M_X * M_Y * F)
-
-
-# %% tokens wrong: twice where four times is needed
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    tokens = (C / W) ** 2 / (M_X * M_Y * F)
-    return tokens if overlap else 2 * tokens
-
-
-# %% tokens wrong: the sum of the axes
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    tokens = (C / W) ** 2 / ((M_X + M_Y) * F)
+# %% tokens wrong: the threshold of the best Y
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    tokens = alpha_X * alpha_Y / F
     return tokens if overlap else 4 * tokens
 
 
-# %% tokens wrong: no axes
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    return (C / W) ** 2 / F * (1 if overlap else 4)
+# %% tokens wrong: a batch is always enough
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    tokens = alpha_X / Y
+    return tokens if overlap else abs(tokens * F / (F - Y * alpha_Y))
 
 
-# %% tokens wrong: FSDP alone
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    return C / W / (M_X + M_Y)
+# %% tokens wrong: overlapped, always
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    return alpha_X / Y if Y * alpha_Y <= F else np.inf
 
 
-# %% tokens right: one limit over the other
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    fsdp = C / (W * M_X)  # B / X, and Y at most:
-    tp = M_Y * F * W / C
-    tokens = fsdp / tp
+# %% tokens wrong: added, always
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    left = F - Y * alpha_Y
+    return alpha_X / Y * F / left if left > 0 else np.inf
+
+
+# %% tokens wrong: X has all chips
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    left = F - Y * alpha_Y
+    if left <= 0:
+        return np.inf
+    return alpha_X if overlap else alpha_X * F / left
+
+
+# %% tokens wrong: four times the tokens
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    if F <= Y * alpha_Y:
+        return np.inf
+    return alpha_X / Y * (1 if overlap else 4)
+
+
+# %% tokens wrong: alphas exchanged
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    left = F - Y * alpha_X
+    if left <= 0:
+        return np.inf
+    return alpha_Y / Y if overlap else alpha_Y / Y * F / left
+
+
+# %% tokens wrong: half of the arithmetic for each, if added
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    if F <= 2 * Y * alpha_Y and not overlap or F <= Y * alpha_Y:
+        return np.inf
+    return alpha_X / Y * (1 if overlap else 2)
+
+
+# %% tokens wrong: minus one where no batch is enough
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    left = F - Y * alpha_Y
+    if left <= 0:
+        return -1
+    return alpha_X / Y * (1 if overlap else F / left)
+
+
+# %% tokens right: shares of the arithmetic
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    share = Y * alpha_Y / F  # that activations take
+    if share >= 1:
+        return np.inf
+    tokens = alpha_X / Y
     if not overlap:
-        tokens *= 2**2
+        tokens /= 1 - share
     return tokens
 
 
-# %% tokens right: by bisection at the best split of a great many chips
-def tokens_needed(F, C, W, M_X, M_Y, overlap):
-    N, low, high = 1.0, 1e-6, 1e9
+# %% tokens right: by bisection
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    def busy(tokens):
+        times = F * alpha_X / Y, tokens * Y * alpha_Y
+        return (max(times) if overlap else sum(times)) <= tokens * F
+
+    low, high = 1e-6, 1e15
+    if not busy(high):
+        return np.inf
     for _ in range(200):
-        B = (low * high) ** 0.5
-        X = (B * M_X * N / (F * M_Y)) ** 0.5
-        terms = [F * X / (N * M_X), B / (X * M_Y)]
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if busy(middle) else (middle, high)
+    return high
+
+
+# %% tokens equivalent: line 5: `Y * alpha_Y < F` with LtE
+# Just at a border both verdicts are right, and rounding decides.
+
+
+# %% tie wrong: one gather of each
+tie = F
+
+# %% tie wrong: the chapter's block
+tie = 3 * F / 2
+
+# %% tie wrong: weights gathered once
+tie = m * F * (2 + g) / (2 * a)
+
+# %% tie wrong: gradients in bf16
+tie = 3 * m * F / a
+
+# %% tie wrong: weights in the width of gradients
+tie = 3 * g * m * F / (2 * a)
+
+# %% tie wrong: two matrices
+tie = F * (4 + g) / a
+
+# %% tie wrong: elements of activations
+tie = m * F * (4 + g) / a
+
+# %% tie wrong: activations move four times
+tie = m * F * (4 + g) / 8
+
+# %% tie wrong: upside down
+tie = 2 * a / (m * F * (4 + g))
+
+# %% tie right: solved
+[tie] = sympy.solve(4 * m * D * F + g * m * D * F - 2 * a * B * D, B)
+
+# %% tie right: as text
+tie = "2*m*F/a + g*m*F/(2*a)"
+
+
+# %% split wrong: sequences ignored
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y:
+            continue
+        terms = F / (2 * Y), B / X
         took = max(terms) if overlap else sum(terms)
-        low, high = (low, B) if took <= B * F * W / C / N else (B, high)
-    return high
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
-# %% pays wrong: overlapped, always
-def pays_from(alpha, M_X, M_Y, overlap):
-    return alpha * (M_X + M_Y) / (M_X * M_Y)
+# %% split wrong: heads ignored
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
-# %% pays wrong: twice where four times is needed
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha * (M_X + M_Y) / (M_X * M_Y)
-    return F if overlap else 2 * F
-
-
-# %% pays wrong: FSDP alone on one axis
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha / (M_X * M_Y)
-    return F if overlap else 4 * F
-
-
-# %% pays wrong: FSDP alone on its own axes
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha / M_Y
-    return F if overlap else 4 * F
-
-
-# %% pays wrong: conventions exchanged
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha * (M_X + M_Y) / (M_X * M_Y)
-    return 4 * F if overlap else F
-
-
-# %% pays wrong: a part that is one only while an axis is alone
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha * (1 + 1 / (M_X * M_Y))
-    return F if overlap else 4 * F
-
-
-# %% pays wrong: the larger number of axes counts
-def pays_from(alpha, M_X, M_Y, overlap):
-    F = alpha * (M_X + M_Y) / max(M_X, M_Y)
-    return F if overlap else 4 * F
-
-
-# %% pays right: a sum of two parts
-def pays_from(alpha, M_X, M_Y, overlap):
-    return (1 if overlap else 4) * (alpha / M_X + alpha / M_Y)
-
-
-# %% pays right: what the two need, by bisection
-def pays_from(alpha, M_X, M_Y, overlap):
-    low, high = 1.0, 1e9
-    while high - low > 1e-9 * high:
-        F = (low + high) / 2
-        mixed = (1 if overlap else 4) * alpha**2 / (M_X * M_Y * F)
-        low, high = (low, F) if mixed < alpha / (M_X + M_Y) else (F, high)
-    return high
+# %% split wrong: neither heads nor sequences
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
 # %% split wrong: never FSDP alone
-def split(B, F, N, overlap):
-    found, Y = [], 2
-    while Y < N:
-        terms = F / (Y * 2), B * Y / N
-        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(1, N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
 # %% split wrong: overlapped, always
-def split(B, F, N, overlap):
-    found, Y = [[F / 3, N, 1]], 2
-    while Y < N:
-        found.append([max(F / (Y * 2), B * Y / N), N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
 # %% split wrong: added, always
-def split(B, F, N, overlap):
-    found, Y = [[F / 3, N, 1]], 2
-    while Y < N:
-        found.append([F / (Y * 2) + B * Y / N, N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
+
+
+# %% split wrong: X and Y exchanged
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[:0:-1] if found else []
+
+
+# %% split wrong: FSDP alone on two axes
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 2 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
+
+
+# %% split wrong: activations of FSDP alone
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([took * 2 / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
 # %% split wrong: the power of two next to the best X
-def split(B, F, N, overlap):
+def split(sequences, length, F, heads, N, overlap):
+    B = sequences * length
     best = (2 * B * N / F) ** 0.5
     X = 2 ** round(np.log2(min(max(best, 2), N)))
     return [int(X), int(N // X)]
 
 
-# %% split wrong: X and Y exchanged
-def split(B, F, N, overlap):
-    found, Y = [[F / 3, N, 1]], 2
-    while Y < N:
-        terms = F / (Y * 2), B * Y / N
-        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
-        Y = Y * 2
-    return min(found)[:0:-1]
+# %% split wrong: tokens are dealt out, not sequences
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > B:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else []
 
 
-# %% split wrong: FSDP alone on two axes
-def split(B, F, N, overlap):
-    found, Y = [[F / 2, N, 1]], 2
-    while Y < N:
-        terms = F / (Y * 2), B * Y / N
-        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
+# %% split wrong: FSDP alone where no split is allowed
+def split(sequences, length, F, heads, N, overlap):
+    found, B = [], sequences * length
+    for Y in (2**k for k in range(N.bit_length() - 1)):
+        X = N // Y
+        if heads % Y or X > sequences:
+            continue
+        terms = F / (2 * Y), B / X
+        took = max(terms) if overlap else sum(terms)
+        found.append([F / 3 if Y == 1 else took, X, Y])
+    return min(found)[1:] if found else [N, 1]
 
 
-# %% split wrong: activations of FSDP alone
-def split(B, F, N, overlap):
-    found, Y = [], 1
-    while Y < N:
-        terms = F / (Y * (2 if Y > 1 else 3)), B * Y / N
-        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
-
-
-# %% split wrong: FSDP alone where the best Y is below 2
-def split(B, F, N, overlap):
-    if (F * N / (2 * B)) ** 0.5 < 2:
-        return [N, 1]
-    found, Y = [], 2
-    while Y < N:
-        terms = F / (Y * 2), B * Y / N
-        found.append([max(terms) if overlap else sum(terms), N // Y, Y])
-        Y = Y * 2
-    return min(found)[1:]
-
-
-# %% split right: the neighbours of the best X, and FSDP alone
-def split(B, F, N, overlap):
-    def took(X):
-        if X == N:
-            return F / 3
-        terms = [F * X / (2 * N), B / X]
-        return max(terms) if overlap else sum(terms)
-
-    best = min(max((2 * B * N / F) ** 0.5, 2), N / 2)
-    below = 2 ** int(np.floor(np.log2(best)))
-    nearby = [X for X in (below, 2 * below) if 2 <= X < N]
-    X = min([*nearby, N], key=took)
-    return [X, N // X]
-
-
-# %% split right: from the first split that is not better than the next
-def split(B, F, N, overlap):
-    both = max if overlap else sum
-    X, took = 2, both((F / N, B / 2))
-    while 2 * X < N and both((F * X / N, B / (2 * X))) < took:
+# %% split right: from the smallest X upwards
+def split(sequences, length, F, heads, N, overlap):
+    found, X = {}, 2
+    while X <= N:
+        Y = N // X
+        both = max if overlap else sum
+        pair = [F / 3] if Y == 1 else [F / (2 * Y), sequences * length / X]
+        if heads % Y == 0 and X <= sequences:
+            found[X] = both(pair)
         X *= 2
-        took = both((F * X / (2 * N), B / X))
-    return [N, 1] if F / 3 < took else [X, N // X]
+    if not found:
+        return []
+    X = min(found, key=found.get)
+    return (X, N // X)
 
 
-# %% split equivalent: line 7: `(F / (Y * 2), B * Y / N)` is reversed
+# %% split right: in seconds, sorted
+def split(sequences, length, F, heads, N, overlap):
+    options = []
+    for X in range(2, N + 1):
+        Y = N / X
+        whole = Y == int(Y) and heads % int(Y) == 0
+        if not whole or X > sequences:
+            continue
+        Y, W = int(Y), 2 * hw.V5P.link_bw
+        weights = 4 * F / Y / ((3 if Y == 1 else 2) * W)
+        tokens = 0 if Y == 1 else 4 * sequences * length / X / W
+        took = max(weights, tokens) if overlap else weights + tokens
+        options.append((took, [X, Y]))
+    return sorted(options)[0][1] if options else []
+
+
+# %% split equivalent: line 8: `(F / (2 * Y), sequences * length / X)` is reversed
 # Neither the larger of two terms nor their sum depends on their order.
 
-# %% split equivalent: line 5: `range(2, N)` ends one too soon
-# The last number left out, N - 1, divides no power of two beyond 2.
+
+# %% ways wrong: the habit, a node full
+def ways(sequences, length, F, nodes, node, port, switch):
+    return node if nodes <= sequences else 0
+
+
+# %% ways wrong: the least that sequences allow
+def ways(sequences, length, F, nodes, node, port, switch):
+    fits = [Y for Y in range(1, node + 1) if node % Y == 0]
+    fits = [Y for Y in fits if nodes * node // Y <= sequences]
+    return min(fits) if fits else 0
+
+
+# %% ways wrong: the root, with one port whatever Y is
+def ways(sequences, length, F, nodes, node, port, switch):
+    N = nodes * node
+    best = N / (sequences * length / (1.5 * F) * port / switch * N) ** 0.5
+    fits = [Y for Y in range(1, node + 1) if node % Y == 0]
+    fits = [Y for Y in fits if N // Y <= sequences]
+    return min(fits, key=lambda Y: abs(np.log(Y / best))) if fits else 0
+
+
+# %% ways wrong: sequences ignored
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: one port for each gather
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / Y / port, 6 * F / Y / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: the switch is free
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else far
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: the network is free
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = 0 if Y == node else near
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: the switch hands out whole layers, whatever Y is
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: ports and switch one after the other
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else far + near
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: powers of two only
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if Y & (Y - 1) or node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: overlapped
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((max(over_X, over_Y), Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: 1 where no Y is enough
+def ways(sequences, length, F, nodes, node, port, switch):
+    found, B = [], sequences * length
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y or X > sequences:
+            continue
+        far, near = 6 * F / (node * port), 6 * F / Y / switch
+        over_X = far if Y == node else max(far, near)
+        over_Y = 4 * B / X / switch if Y > 1 else 0
+        found.append((over_X + over_Y, Y))
+    return min(found)[1] if found else 1
+
+
+# %% ways right: divisors first, times in a dict
+def ways(sequences, length, F, nodes, node, port, switch):
+    divisors = [Y for Y in range(1, node + 1) if node % Y == 0]
+    seconds = {}
+    for Y in divisors:
+        if nodes * node // Y > sequences:
+            continue
+        layer = 3 * 2 * 5120 * F / Y
+        mates = node // Y
+        gather = layer / (mates * port)
+        if mates > 1:
+            gather = max(gather, layer / switch)
+        tokens = sequences * length * Y / (nodes * node)
+        moves = 0 if Y == 1 else 2 * 2 * tokens * 5120 / switch
+        seconds[Y] = gather + moves
+    return min(seconds, key=seconds.get) if seconds else 0
+
+
+# %% ways right: from the whole node downwards
+def ways(sequences, length, F, nodes, node, port, switch):
+    best, least = 0, float("inf")
+    for mates in range(1, node + 1):
+        if node % mates or nodes * mates > sequences:
+            continue
+        Y = node / mates
+        times = [1.5 * F / Y / mates / port]
+        times += [1.5 * F / Y / switch] if mates > 1 else []
+        sent = sequences * length / nodes / mates / switch if Y > 1 else 0
+        if max(times) + sent < least:
+            best, least = int(Y), max(times) + sent
+    return best
+
+
+# %% ways equivalent: line 5: 1 becomes 2 (2)
+# No number is divided by one more than itself.
+
+# %% ways equivalent: line 11: `max(over_X, weights / switch)` with its arguments reversed
+# The larger of two does not depend on their order.
 
 
 # %% use wrong: forgets memory
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     found = ["dp", "fsdp"] if B / N >= flops / W / 3 else []
     X = 2
     while X < N:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
 # %% use wrong: all states are cut under data parallelism too
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     if (states + kept) / N > hbm:
         return []
     found = ["dp", "fsdp"] if B / N >= flops / W / 3 else []
     X = 2
     while X < N:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
 # %% use wrong: the threshold of real splits
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
-    tokens = (flops / W) ** 2 / (2 * hidden) * (1 if overlap else 4)
+    tokens = (flops / W) ** 2 / (2 * wide) * (1 if overlap else 4)
     return [*found, "mixed"] if fits and B / N >= tokens else found
 
 
-# %% use wrong: overlapped, always
-def can_use(B, N, overlap, hbm):
+# %% use wrong: never a gate
+def can_use(B, N, gated, overlap, hbm):
+    wide = hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 2
     while X < N and fits:
-        if max(hidden * X / (N * 2), B / X) <= B * hidden / N * W / flops:
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * wide / N * W / flops:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
-# %% use wrong: FSDP's threshold on one axis
-def can_use(B, N, overlap, hbm):
+# %% use wrong: a gate, always
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
-    enough, fits = B / N >= flops / W, (states + kept) / N <= hbm
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 2
     while X < N and fits:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * wide / N * W / flops:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
+# %% use wrong: the gate makes weights larger, not the arithmetic
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N and fits:
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
         if took <= B * hidden / N * W / flops:
             return [*found, "mixed"]
@@ -745,8 +1145,41 @@ def can_use(B, N, overlap, hbm):
     return found
 
 
+# %% use wrong: overlapped, always
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N and fits:
+        if max(wide * X / (N * 2), B / X) <= B * wide / N * W / flops:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
+# %% use wrong: FSDP's threshold on one axis
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    enough, fits = B / N >= flops / W, (states + kept) / N <= hbm
+    found = ["dp"] if enough and states + kept / N <= hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    X = 2
+    while X < N and fits:
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if took <= B * wide / N * W / flops:
+            return [*found, "mixed"]
+        X = X * 2
+    return found
+
+
 # %% use wrong: the best split only if FSDP alone does not do
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     if enough:
@@ -754,48 +1187,51 @@ def can_use(B, N, overlap, hbm):
         return found + ["fsdp"] if fits else found
     X = 2
     while X < N and fits:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return ["mixed"]
         X = X * 2
     return []
 
 
 # %% use wrong: activations are kept whole on each chip
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, states / N + kept <= hbm
     found = ["dp"] if enough and states + kept <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 2
     while X < N and fits:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
 # %% use wrong: X may be 1, if there are more than two chips
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 1
     while X < N and fits and N > 2:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
 # %% use wrong: tokens of a chip rounded down
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     each, alpha = B // N, flops / W
     kept = 2 * layers * each * (width + 2 * hidden)
     enough, fits = 3 * each >= alpha, 10 * params / N + kept <= hbm
@@ -803,7 +1239,7 @@ def can_use(B, N, overlap, hbm):
     found = found + ["fsdp"] if enough and fits else found
     Y = 2
     while Y < N and fits:
-        terms = alpha / 2 / Y, alpha * Y / hidden * each
+        terms = alpha / 2 / Y, alpha * Y / wide * each
         if (max(terms) if overlap else sum(terms)) <= each:
             return [*found, "mixed"]
         Y = Y * 2
@@ -811,59 +1247,46 @@ def can_use(B, N, overlap, hbm):
 
 
 # %% use wrong: in another order
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 2
     while X < N and fits:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return ["mixed", *found]
         X = X * 2
     return found
 
 
 # %% use wrong: lists in a list
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
     return [["dp"], ["fsdp"], ["mixed"]]
 
 
-# %% use wrong: a gate
-def can_use(B, N, overlap, hbm):
-    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
-    enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
-    found = ["dp"] if enough and states + kept / N <= hbm else []
-    found = found + ["fsdp"] if enough and fits else found
-    X = 2
-    while X < N and fits:
-        terms = 3 * hidden * X / (N * 2), 2 * B / X
-        took = max(terms) if overlap else sum(terms)
-        if took <= 3 * B * hidden / N * W / flops:
-            return [*found, "mixed"]
-        X = X * 2
-    return found
-
-
 # %% use wrong: the best X, rounded down to a power of two
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     if N < 4 or not fits:
         return found
-    best = min(max((2 * B * N / hidden) ** 0.5, 2), N / 2)
+    best = min(max((2 * B * N / wide) ** 0.5, 2), N / 2)
     X = 2.0 ** np.floor(np.log2(best))
-    terms = hidden * X / (N * 2), B / X
+    terms = wide * X / (N * 2), B / X
     took = max(terms) if overlap else sum(terms)
-    return [*found, "mixed"] if took <= B * hidden / N * W / flops else found
+    return [*found, "mixed"] if took <= B * wide / N * W / flops else found
 
 
 # %% use wrong: the first that can be used
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
@@ -872,40 +1295,42 @@ def can_use(B, N, overlap, hbm):
         return found[:1]
     X = 2
     while X < N and fits:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
-        if took <= B * hidden / N * W / flops:
+        if took <= B * wide / N * W / flops:
             return ["mixed"]
         X = X * 2
     return found
 
 
 # %% use wrong: activations are cut over X alone in the mixture
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
     enough, fits = B / N >= flops / W / 3, (states + kept) / N <= hbm
     found = ["dp"] if enough and states + kept / N <= hbm else []
     found = found + ["fsdp"] if enough and fits else found
     X = 2
     while X < N:
-        terms = hidden * X / (N * 2), B / X
+        terms = wide * X / (N * 2), B / X
         took = max(terms) if overlap else sum(terms)
         fits = states / N + kept / X <= hbm
-        if took <= B * hidden / N * W / flops and fits:
+        if took <= B * wide / N * W / flops and fits:
             return [*found, "mixed"]
         X = X * 2
     return found
 
 
 # %% use right: each split's own laws
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
     alpha = flops / W
     kept = 2 * layers * B * (width + 2 * hidden) / N
     fits = 10 * params / N + kept <= hbm
 
     def works(Y):
         X = N // Y
-        fsdp, tp = alpha * X / (2 * B), alpha * Y / hidden
+        fsdp, tp = alpha * X / (2 * B), alpha * Y / wide
         return (max(fsdp, tp) if overlap else fsdp + tp) <= 1
 
     tests = {
@@ -918,15 +1343,16 @@ def can_use(B, N, overlap, hbm):
 
 
 # %% use right: in exact fractions, as a tuple
-def can_use(B, N, overlap, hbm):
+def can_use(B, N, gated, overlap, hbm):
     from fractions import Fraction
 
+    wide = Fraction(3, 2) * hidden if gated else hidden
     alpha = Fraction(flops) / Fraction(W)
     own = Fraction(2 * layers * B * (width + 2 * hidden), N)
     share = Fraction(10 * params, N) + own <= hbm
     dense = alpha * N <= 3 * B
     splits = [2**k for k in range(1, N.bit_length() - 1)]
-    loads = [(alpha * N / Y / 2 / B, alpha * Y / hidden) for Y in splits]
+    loads = [(alpha * N / Y / 2 / B, alpha * Y / wide) for Y in splits]
     hidden_by = [(max(load) if overlap else sum(load)) <= 1 for load in loads]
     verdicts = dense and 10 * params + own <= hbm, dense and share
     verdicts += (share and any(hidden_by),)
@@ -935,19 +1361,20 @@ def can_use(B, N, overlap, hbm):
 
 
 # %% use right: in seconds, with the splits of two neighbours of the best X
-def can_use(B, N, overlap, hbm):
-    math = 4 * B * width * hidden / N / flops
-    alone = 4 * width * hidden / (3 * W)
+def can_use(B, N, gated, overlap, hbm):
+    wide = 1.5 * hidden if gated else hidden
+    math = 4 * B * width * wide / N / flops
+    alone = 4 * width * wide / (3 * W)
     own = 2 * layers * (B / N) * (width + 2 * hidden)
     found = []
     if alone <= math:
         found += ["dp"] * (10 * params + own <= hbm)
         found += ["fsdp"] * (10 * params / N + own <= hbm)
-    best = np.log2((2 * B * N / hidden) ** 0.5)
+    best = np.log2((2 * B * N / wide) ** 0.5)
     for power in range(int(best) - 1, int(best) + 3):
         X = 2.0**power
         if 2 <= X <= N / 2 and 10 * params / N + own <= hbm:
-            weights = 4 * width * hidden * X / N / (2 * W)
+            weights = 4 * width * wide * X / N / (2 * W)
             activations = 4 * B * width / X / W
             took = weights + activations
             if overlap:
@@ -966,186 +1393,101 @@ def can_use(B, N, overlap, hbm):
 # %% use equivalent: line 7: `states + kept / N < hbm` with LtE
 # Just at a border both verdicts are right, and rounding decides.
 
-# %% use equivalent: line 12: `took < each * hidden * W / flops` with LtE
+# %% use equivalent: line 13: `took < each * wide * W / flops` with LtE
 # Just at a border both verdicts are right, and rounding decides.
 
-# %% use equivalent: line 10: `(hidden * X / (N * 2), B / X)` is reversed
+# %% use equivalent: line 11: `(wide * X / (N * 2), B / X)` is reversed
 # Neither the larger of two terms nor their sum depends on their order.
 
-# %% use equivalent: line 9: `range(2, N)` ends one too soon
+# %% use equivalent: line 10: `range(2, N)` ends one too soon
 # The last number left out, N - 1, divides no power of two beyond 2.
 
 
-# %% step wrong: at peak
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 6 * params * B / (N * flops)]
-
-
-# %% step wrong: the forward pass alone
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 2 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: parameters on each chip
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden) / N
-    return [held, 6 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: no activations
-def step(B, N, mfu):
-    return [10 * params / N, 6 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: all chips together
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held, 6 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: faster at a lower utilisation
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 6 * params * B / (N * flops) * mfu]
-
-
-# %% step wrong: gradients in bf16, too
-def step(B, N, mfu):
-    held = 12 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 6 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: seconds first
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [6 * params * B / (N * flops * mfu), held / N]
-
-
-# %% step wrong: the activations of one layer
-def step(B, N, mfu):
-    held = 10 * params + 2 * B * (width + 2 * hidden)
-    return [held / N, 6 * params * B / (N * flops * mfu)]
-
-
-# %% step wrong: a parameter of each norm, too
-def step(B, N, mfu):
-    count = params + 81 * width
-    held = 10 * count + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 6 * count * B / (N * flops * mfu)]
-
-
-# %% step wrong: the forward pass twice
-def step(B, N, mfu):
-    held = 10 * params + 2 * layers * B * (width + 2 * hidden)
-    return [held / N, 8 * params * B / (N * flops * mfu)]
-
-
-# %% step right: term by term
-def step(B, N, mfu):
-    bf16, float32 = 2, 4
-    states = params * (bf16 + float32 + float32)
-    tokens = B / N
-    kept = layers * tokens * (hidden + hidden + width) * bf16
-    rate = mfu * flops
-    return [states / N + kept, (2 + 4) * params * tokens / rate]
-
-
-# %% step right: numbers of JAX, in float32
-def step(B, N, mfu):
-    held = 10.0 * params + 2.0 * layers * B * (width + 2 * hidden)
-    rate = jax.numpy.float32(flops) * mfu
-    return [jax.numpy.float32(held / N), 6.0 * params * B / N / rate]
-
-
-# %% step right: counts the parameters of the tree
-def step(B, N, mfu):
-    matrices = 3 * width * hidden + 4 * width * width
-    count = layers * matrices + 2 * 32_000 * width
-    total = sum([2 * count, 4 * count, 4 * count])
-    for kept in (hidden, hidden, width):
-        total += 2 * layers * B * kept
-    return [total / N, 3 * (2 * count * B) / flops / N / mfu]
-
-
-# %% question wrong: the split of 3 million tokens for all
+# %% question wrong: the numbers of 4,096 chips
 question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [1024, 4, 1.355],
-    "1M added": [1024, 4, 0.489],
-    "1M gated": [1024, 4, 0.766],
+    "1M": [1024, 4, 0.766, 0.1],
+    "1M added": [1024, 4, 0.489, 0.1],
+    "2M added": [4096, 1, 0.574, 0.2],
+    "2M added, gated": [1024, 4, 0.874, 0.2],
 }
 
 # %% question wrong: communication over arithmetic
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 1 / 0.766],
-    "10M": [4096, 1, 1 / 2.872],
-    "1M added": [1024, 4, 1 / 0.489],
-    "1M gated": [512, 8, 1 / 1.016],
+    "1M": [512, 4, 1 / 1.355, at_peak],
+    "1M added": [512, 4, 1 / 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1 / 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1 / 1.222, 2 * at_peak],
 }
 
 # %% question wrong: conventions exchanged
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 0.489],
-    "10M": [4096, 1, 2.872],
-    "1M added": [1024, 4, 0.766],
-    "1M gated": [512, 8, 1.016],
+    "1M": [512, 4, 0.719, at_peak / 0.719],
+    "1M added": [512, 4, 1.355, at_peak],
+    "2M added": [1024, 2, 1.532, 2 * at_peak],
+    "2M added, gated": [512, 4, 2.033, 2 * at_peak],
 }
 
-# %% question wrong: real X
+# %% question wrong: never FSDP alone
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [769.8, 5.32, 1.019],
-    "10M": [2434.3, 1.68, 3.22],
-    "1M added": [769.8, 5.32, 0.509],
-    "1M gated": [628.5, 6.52, 1.248],
-}
-
-# %% question wrong: FSDP alone, also for a million
-question_4 = {
-    "1M": [4096, 1, 0.287],
-    "10M": [4096, 1, 2.872],
-    "1M added": [4096, 1, 0.287],
-    "1M gated": [4096, 1, 0.287],
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [1024, 2, 0.979, 2 * at_peak / 0.979],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
 }
 
 # %% question wrong: the gate makes no difference
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [4096, 1, 2.872],
-    "1M added": [1024, 4, 0.489],
-    "1M gated": [1024, 4, 0.766],
-}
-
-# %% question wrong: one is missing
-question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [4096, 1, 2.872],
-    "1M added": [1024, 4, 0.489],
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [2048, 1, 1.149, 2 * at_peak],
 }
 
 # %% question wrong: FSDP alone on two axes
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [4096, 1, 1.915],
-    "1M added": [1024, 4, 0.489],
-    "1M gated": [512, 8, 1.016],
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 0.766, 2 * at_peak / 0.766],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
 }
 
-# %% question wrong: a mixture for ten million
+# %% question wrong: a step that waits takes no longer
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [2048, 2, 2.711],
-    "1M added": [1024, 4, 0.489],
-    "1M gated": [512, 8, 1.016],
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
 }
 
-# %% question wrong: all three half larger with a gate
+# %% question wrong: faster than the arithmetic
+at_peak = 6 * params * 1e6 / (2048 * flops)
 question_4 = {
-    "1M": [1024, 4, 0.766],
-    "10M": [4096, 1, 2.872],
-    "1M added": [1024, 4, 0.489],
-    "1M gated": [1024, 4, 1.149],
+    "1M": [512, 4, 1.355, at_peak / 1.355],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak / 1.149],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak / 1.222],
+}
+
+# %% question wrong: one is missing
+at_peak = 6 * params * 1e6 / (2048 * flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+}
+
+# %% question wrong: seconds are missing
+question_4 = {
+    "1M": [512, 4, 1.355],
+    "1M added": [512, 4, 0.719],
+    "2M added": [2048, 1, 1.149],
+    "2M added, gated": [512, 4, 1.222],
 }
 
 # %% question right: every split, tried
@@ -1153,55 +1495,92 @@ question_4 = {}
 
 
 def ratios(B, both, matrices=2):
-    work = matrices * B * hidden / 4096 * W / flops
-    yield work / (matrices * hidden / 3), 4096, 1
-    for X in (2**k for k in range(1, 12)):
-        over_X = matrices * hidden * X / 4096 / 2
-        yield work / both((over_X, 2 * B / X)), X, 4096 // X
+    work = matrices * B * hidden / 2048 * W / flops
+    yield work / (matrices * hidden / 3), 2048, 1
+    for X in (2**k for k in range(1, 11)):
+        over_X = matrices * hidden * X / 2048 / 2
+        yield work / both((over_X, 2 * B / X)), X, 2048 // X
 
 
 for key, case in {
     "1M": (1e6, max),
-    "10M": (1e7, max),
     "1M added": (1e6, sum),
-    "1M gated": (1e6, max, 3),
+    "2M added": (2e6, sum),
+    "2M added, gated": (2e6, sum, 3),
 }.items():
     ratio, *split_X_Y = max(ratios(*case))
-    question_4[key] = [*split_X_Y, ratio]
+    seconds = 6 * params * case[0] / (2048 * flops) / min(1, ratio)
+    question_4[key] = [*split_X_Y, ratio, seconds]
 
 # %% question right: by the two laws of the chosen splits
 fsdp_law, tp_law = W / flops * 2 * 1e6, W / flops * hidden
+added = [
+    1 / (512 / fsdp_law + 4 / tp_law),
+    2e6 / 2048 * 3 * W / flops,
+    1 / (512 / (2 * fsdp_law) + 4 / (1.5 * tp_law)),
+]
+step_of_1M = 3 * 2 * params / 2.048 / flops * 1e3
 question_4 = {
-    "1M": [1024, 4, min(fsdp_law / 1024, tp_law / 4)],
-    "10M": [4096, 1, 1e7 / 4096 * 3 * W / flops],
-    "1M added": [1024, 4, 1 / (1024 / fsdp_law + 4 / tp_law)],
-    "1M gated": [512, 8, min(fsdp_law / 512, 1.5 * tp_law / 8)],
+    "1M": (512, 4, min(fsdp_law / 512, tp_law / 4), step_of_1M),
+    "1M added": (512, 4, added[0], step_of_1M / added[0]),
+    "2M added": (2048, 1, added[1], 2 * step_of_1M),
+    "2M added, gated": (512, 4, added[2], 2 * step_of_1M),
 }
 
 
+# %% question equivalent: line 4: 1000000.0 becomes 1000001.0
+# Half a percent is enough.
+
+# %% question equivalent: line 4: 2048 becomes 2049
+# Half a percent is enough.
+
+
 # %% window wrong: a window where the discriminant is negative
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     root = abs(b**2 - 4 * a * c) ** 0.5
     return [(b - root) / (2 * a), (b + root) / (2 * a)]
 
 
 # %% window wrong: no window unless the discriminant is zero
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     if b**2 != 4 * a * c:
         return []
     return [b / (2 * a), b / (2 * a)]
 
 
+# %% window wrong: never a gate
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
+    if b**2 < 4 * a * c:
+        return []
+    root = (b**2 - 4 * a * c) ** 0.5
+    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+
+
+# %% window wrong: the gate makes activations larger, too
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
+    a, b, c = F / (N * M_X), B * F / (N * alpha), B * matrices / 2 / M_Y
+    if b**2 < 4 * a * c:
+        return []
+    root = (b**2 - 4 * a * c) ** 0.5
+    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+
+
 # %% window wrong: the window of overlapped traffic
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     low, high = N * alpha / (F * M_Y), M_X * B / alpha
     return [low, high] if low <= high else []
 
 
 # %% window wrong: the upper end first
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     if b**2 < 4 * a * c:
         return []
@@ -1210,7 +1589,8 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window wrong: the window of Y
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     if b**2 < 4 * a * c:
         return []
@@ -1219,7 +1599,8 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window wrong: the overlapped threshold
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     if B < alpha**2 * N / (F * M_X * M_Y):
         return []
@@ -1228,7 +1609,8 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window wrong: M_X and M_Y exchanged
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_Y), B * F / (N * alpha), B / M_X
     if b**2 < 4 * a * c:
         return []
@@ -1237,7 +1619,8 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window wrong: no more than N
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
     if b**2 < 4 * a * c:
         return []
@@ -1246,7 +1629,8 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window right: the best X, and a factor to both sides of it
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     best = (B * M_X * N / (F * M_Y)) ** 0.5
     half = B * M_X / (2 * alpha) / best
     if half < 1:
@@ -1256,32 +1640,45 @@ def window(B, F, N, alpha, M_X, M_Y):
 
 
 # %% window right: NumPy's roots
-def window(B, F, N, alpha, M_X, M_Y):
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    F = F * matrices / 2
     roots = np.roots([F / (N * M_X), -B * F / (N * alpha), B / M_Y])
     return [] if np.iscomplex(roots).any() else sorted(map(float, roots))
 
 
-# %% window equivalent: line 5: `b ** 2 < 4 * a * c` with LtE
+# %% window equivalent: line 6: `b ** 2 < 4 * a * c` with LtE
 # At the border the window is a single X, with or without it.
 
-# %% closes wrong: overlapped
-closes = alpha**2 * N / (F * M_X * M_Y)
 
-# %% closes wrong: tokens on each chip
-closes = 4 * alpha**2 / (F * M_X * M_Y)
+# %% chips wrong: overlapped
+most_chips = B * F * m * M_X * M_Y / (2 * alpha**2)
 
-# %% closes wrong: the sum is twice as long
-closes = 2 * alpha**2 * N / (F * M_X * M_Y)
+# %% chips wrong: without the gate
+most_chips = B * F * M_X * M_Y / (4 * alpha**2)
 
-# %% closes wrong: axes added
-closes = 4 * alpha**2 * N / (F * (M_X + M_Y))
+# %% chips wrong: the sum is twice as long, so half of the chips
+most_chips = B * F * m * M_X * M_Y / (4 * alpha**2)
 
-# %% closes wrong: three axes of which one is left out
-closes = 4 * alpha**2 * N / (F * M_X)
+# %% chips wrong: axes added
+most_chips = B * F * m * (M_X + M_Y) / (8 * alpha**2)
 
-# %% closes right: solved
-discriminant = (B * F / (N * alpha)) ** 2 - 4 * F * B / (N * M_X * M_Y)
-[closes] = [root for root in sympy.solve(discriminant, B) if root != 0]
+# %% chips wrong: tokens on each chip
+most_chips = 8 * alpha**2 / (F * m * M_X * M_Y)
 
-# %% closes right: as text, N times the tokens of a chip
-closes = "N*(2*alpha)**2/(M_X*M_Y)/F"
+# %% chips wrong: upside down
+most_chips = 8 * alpha**2 / (B * F * m * M_X * M_Y)
+
+# %% chips wrong: an axis is left out
+most_chips = B * F * m * M_X / (8 * alpha**2)
+
+# %% chips wrong: FSDP alone
+most_chips = B * (M_X + M_Y) / alpha
+
+# %% chips right: solved
+n = sympy.symbols("n", positive=True)
+wide = m * F / 2
+discriminant = (B * wide / (n * alpha)) ** 2 - 4 * wide * B / (n * M_X * M_Y)
+[most_chips] = sympy.solve(discriminant, n)
+
+# %% chips right: as text, the tokens over those of a chip
+most_chips = "B / (4*alpha**2/(M_X*M_Y*F*m/2))"
