@@ -3,174 +3,218 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
-# %% ports wrong: both wires of a chip at the border leave
-ring_port = 2 * V * (P * X - 1) / (P * X)
-cut_port = 2 * V * (P - 1) / (P * X)
-gain = (P * X - 1) / (P - 1)
+# %% ports wrong: one wire of one chip, everywhere
+in_order = V * (P * X - 1) / (P * X)
+in_turn = V * (P * X - 1) / P
+cut_first = V * (P - 1) / P
+gain = (P * X - 1) / (2 * (P - 1))
 
 # %% ports wrong: the limits of many
-ring_port = V
-cut_port = 2 * V / X
+in_order = 2 * V
+in_turn = 2 * V * X
+cut_first = 2 * V
 gain = X / 2
 
-# %% ports wrong: all of the gradient crosses
-ring_port = V * (P * X - 1) / (P * X)
-cut_port = 2 * V * (P - 1) / P
-gain = (P * X - 1) / (2 * X * (P - 1))
-
-# %% ports wrong: one wire leaves in the ring of partners, too
-ring_port = V * (P * X - 1) / (P * X)
-cut_port = V * (P - 1) / (P * X)
+# %% ports wrong: all wires of the border leave
+in_order = 4 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / P
 gain = (P * X - 1) / (P - 1)
 
+# %% ports wrong: the busiest chip for a pod
+in_order = V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / (P * X)
+cut_first = 2 * V * (P - 1) / (P * X)
+gain = (P * X - 1) / (2 * (P - 1))
+
+# %% ports wrong: the order of the ring does not matter
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / (P * X)
+cut_first = 2 * V * (P - 1) / P
+gain = (P * X - 1) / (2 * (P - 1))
+
+# %% ports wrong: nobody cuts
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * X * (P - 1) / P
+gain = (P * X - 1) / (2 * X * (P - 1))
+
+# %% ports wrong: cutting first divides what leaves a pod
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / (P * X)
+gain = (P * X - 1) / (2 * (P - 1))
+
 # %% ports wrong: a ring of pods
-ring_port = V * (P - 1) / P
-cut_port = 2 * V * (P - 1) / (P * X)
+in_order = 2 * V * (P - 1) / P
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / P
 gain = X / 2
 
-# %% ports wrong: the ratio of the volumes
-ring_port = V * (P * X - 1) / (P * X)
-cut_port = 2 * V * (P - 1) / (P * X)
+# %% ports wrong: the gain of a pod
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / P
+gain = (P * X - 1) / (X * (P - 1))
+
+# %% ports wrong: upside down
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / P
+gain = 2 * (P - 1) / (P * X - 1)
+
+# %% ports wrong: the gain of volumes
+in_order = 2 * V * (P * X - 1) / (P * X)
+in_turn = 2 * V * (P * X - 1) / P
+cut_first = 2 * V * (P - 1) / P
 gain = X
 
 # %% ports right: as differences
-ring_port = V - V / (P * X)
-cut_port = 2 * V / X - 2 * V / (P * X)
+in_order = 2 * V - 2 * V / (P * X)
+in_turn = 2 * V * X - 2 * V / P
+cut_first = 2 * V - 2 * V / P
 gain = (P / (P - 1) - 1 / (X * (P - 1))) * X / 2
 
 # %% ports right: by the number of chips
 chips = P * X
-ring_port = V / chips * (chips - 1)
-cut_port = 2 * V / chips * (P - 1)
+in_order = 2 * V / chips * (chips - 1)
+in_turn = X * in_order
+cut_first = X * (2 * V / chips * (P - 1))
 gain = (chips - 1) / 2 / (P - 1)
 
 
-# %% piece wrong: one flat AllReduce, then its rows
-def gradient_piece(dW):
-    mean = jax.lax.pmean(dW, ("P", "X"))
-    rows = len(dW) // jax.lax.axis_size("X")
-    start = rows * jax.lax.axis_index("X")
-    return jax.lax.dynamic_slice_in_dim(mean, start, rows, 0)
+# %% columns wrong: one flat AllReduce, then its columns
+def gradient_columns(dW, tokens):
+    total = jax.lax.psum(dW * tokens, ("P", "X"))
+    width = dW.shape[1] // jax.lax.axis_size("X")
+    start = width * jax.lax.axis_index("X")
+    own = jax.lax.dynamic_slice_in_dim(total, start, width, 1)
+    return own / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: forgets the mean
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+# %% columns wrong: the mean of means
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
+    return jax.lax.pmean(piece, "P") / jax.lax.axis_size("X")
+
+
+# %% columns wrong: adds up means
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
     return jax.lax.psum(piece, "P")
 
 
-# %% piece wrong: forgets the sum over pods
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return piece / jax.lax.axis_size("X")
+# %% columns wrong: forgets to divide
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.psum(piece, "P")
 
 
-# %% piece wrong: forgets the sum over pods, and takes the first pod's
-def gradient_piece(dW):
-    first = (jax.lax.axis_index("P") == 0) * dW
-    piece = jax.lax.psum_scatter(first, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.psum(piece, "P") / jax.lax.axis_size("X")
+# %% columns wrong: divides by chips
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.pmean(piece, "P") / jax.lax.axis_size("X")
 
 
-# %% piece wrong: the mean inside, the sum across
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.psum(piece / jax.lax.axis_size("X"), "P")
+# %% columns wrong: does not weigh
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
+    return jax.lax.psum(piece, "P") / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: the sum inside, the mean across
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.pmean(piece, "P")
+# %% columns wrong: forgets the sum over pods
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return piece / jax.lax.psum(tokens, "X")
 
 
-# %% piece wrong: crosses before it is cut
-def gradient_piece(dW):
-    mean = jax.lax.pmean(dW, "P")
-    piece = jax.lax.psum_scatter(mean, "X", scatter_dimension=0, tiled=True)
-    return piece / jax.lax.axis_size("X")
+# %% columns wrong: pods of different size count the same
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.pmean(piece / jax.lax.psum(tokens, "X"), "P")
 
 
-# %% piece wrong: an AllReduce inside, too
-def gradient_piece(dW):
-    mean = jax.lax.pmean(dW, "X")
-    rows = len(dW) // jax.lax.axis_size("X")
-    start = rows * jax.lax.axis_index("X")
-    piece = jax.lax.dynamic_slice_in_dim(mean, start, rows, 0)
-    return jax.lax.pmean(piece, "P")
+# %% columns wrong: the first pod's gradient only
+def gradient_columns(dW, tokens):
+    first = (jax.lax.axis_index("P") == 0) * dW * tokens
+    piece = jax.lax.psum_scatter(first, "X", scatter_dimension=1, tiled=True)
+    return jax.lax.psum(piece, "P") / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: gathers at the end
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    piece = jax.lax.pmean(piece, "P") / jax.lax.axis_size("X")
-    return jax.lax.all_gather(piece, "X", tiled=True)
+# %% columns wrong: crosses before it is cut
+def gradient_columns(dW, tokens):
+    total = jax.lax.psum(dW * tokens, "P")
+    piece = jax.lax.psum_scatter(total, "X", scatter_dimension=1, tiled=True)
+    return piece / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: columns instead of rows
-def gradient_piece(dW):
+# %% columns wrong: an AllReduce inside, too
+def gradient_columns(dW, tokens):
+    total = jax.lax.psum(dW * tokens, "X")
+    width = dW.shape[1] // jax.lax.axis_size("X")
+    start = width * jax.lax.axis_index("X")
+    own = jax.lax.dynamic_slice_in_dim(total, start, width, 1)
+    return jax.lax.psum(own, "P") / jax.lax.psum(tokens, ("P", "X"))
+
+
+# %% columns wrong: gathers at the end
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    piece = jax.lax.psum(piece, "P") / jax.lax.psum(tokens, ("P", "X"))
+    return jax.lax.all_gather(piece, "X", axis=1, tiled=True)
+
+
+# %% columns wrong: rows instead of columns
+def gradient_columns(dW, tokens):
     X = jax.lax.axis_size("X")
-    wide = jax.numpy.pad(dW, ((0, 0), (0, -dW.shape[1] % X)))
-    piece = jax.lax.psum_scatter(wide, "X", scatter_dimension=1, tiled=True)
-    return jax.lax.pmean(piece, "P") / X
+    tall = jax.numpy.pad(dW * tokens, ((0, -len(dW) % X), (0, 0)))
+    piece = jax.lax.psum_scatter(tall, "X", scatter_dimension=0, tiled=True)
+    return jax.lax.psum(piece, "P") / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: the mean of a mean, divided twice
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    P, X = jax.lax.axis_size("P"), jax.lax.axis_size("X")
-    return jax.lax.psum(piece / (P * X), "P") / (P * X)
+# %% columns wrong: divides by pods once more
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.pmean(piece, "P") / jax.lax.psum(tokens, ("P", "X"))
 
 
-# %% piece wrong: divides by eight on every mesh
-def gradient_piece(dW):
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.psum(piece, "P") / 8
+# %% columns right: weighs first
+def gradient_columns(dW, tokens):
+    share = tokens / jax.lax.psum(tokens, ("P", "X"))
+    piece = jax.lax.psum_scatter(
+        dW * share, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.psum(piece, "P")
 
 
-# %% piece wrong: an AllReduce inside, and the pod's mean by hand
-def gradient_piece(dW):
+# %% columns right: counts tokens inside, then across
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum(
+        jax.lax.psum_scatter(dW * tokens, "X", scatter_dimension=1, tiled=True),
+        "P",
+    )
+    count = jax.lax.psum(jax.lax.psum(tokens, "X"), "P")
+    return piece / count
+
+
+# %% columns right: pieces by number
+def gradient_columns(dW, tokens):
     X = jax.lax.axis_size("X")
-    total = jax.lax.psum(dW, "X").reshape(X, -1, dW.shape[1])
-    return jax.lax.pmean(total[jax.lax.axis_index("X")] / X, "P")
-
-
-# %% piece right: divides first
-def gradient_piece(dW):
-    dW = dW / jax.lax.axis_size(("P", "X"))
-    dW = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.psum(dW, "P")
-
-
-# %% piece right: chips counted by a sum of ones
-def gradient_piece(dW):
-    chips = jax.lax.psum(1, ("P", "X"))
-    piece = jax.lax.psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.psum(piece, "P") / chips
-
-
-# %% piece right: two means, and pieces by number
-def gradient_piece(dW):
-    X = jax.lax.axis_size("X")
-    pieces = dW.reshape(X, len(dW) // X, dW.shape[1])
+    pieces = (dW * tokens).reshape(len(dW), X, -1).swapaxes(0, 1)
     piece = jax.lax.psum_scatter(pieces, "X", scatter_dimension=0, tiled=False)
-    return jax.lax.pmean(piece / X, "P")
-
-
-# %% piece right: half of the rows after the other
-def gradient_piece(dW):
-    X = jax.lax.axis_size("X")
-    pieces = dW.reshape(X, len(dW) // X, dW.shape[1])
-    cut = pieces.shape[1] // 2
-    halves = [pieces[:, :cut], pieces[:, cut:]]
-    sums = [
-        jax.lax.psum(
-            jax.lax.psum_scatter(half, "X", scatter_dimension=0, tiled=False),
-            "P",
-        )
-        for half in halves
-    ]
-    return jax.numpy.concatenate(sums) / jax.lax.axis_size(("P", "X"))
+    return jax.lax.psum(piece, "P") / jax.lax.psum(tokens, ("X", "P"))
 
 
 # %% zero wrong: one flat AllReduce, and its rows
@@ -353,408 +397,713 @@ def step(W, m, dW):
 
 
 # %% leaving wrong: the volume
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    return 8 * D * F / cut
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X
+    return 4 * width * D * F / cut
 
 
 # %% leaving wrong: an AllReduce counted once
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X * (P - 1) / P
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    return 4 * D * F / cut * (P - 1) / P
+    return 2 * width * D * F / cut * (P - 1) / P
 
 
 # %% leaving wrong: the whole gradient, whatever is kept
-def leaving(strategy, D, F, P, X, Y):
-    return 8 * D * F * (P - 1) / P
+def leaving(strategy, D, F, P, X, Y, width):
+    return 4 * width * D * F * (P - 1) / P
 
 
 # %% leaving wrong: always cut over both axes
-def leaving(strategy, D, F, P, X, Y):
-    return 8 * D * F / (X * Y) * (P - 1) / P
+def leaving(strategy, D, F, P, X, Y, width):
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X * (P - 1) / P
+    return 4 * width * D * F / (X * Y) * (P - 1) / P
 
 
 # %% leaving wrong: ZeRO-1 has whole gradients
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X * (P - 1) / P
     cut = {"dp": 1, "zero1": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    return 8 * D * F / cut * (P - 1) / P
+    return 4 * width * D * F / cut * (P - 1) / P
 
 
 # %% leaving wrong: FSDP gathers weights from the other pods
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    moved = 12 if "fsdp" in strategy else 8
-    return moved * D * F / cut * (P - 1) / P
+    if "fsdp" in strategy or strategy == "everywhere":
+        return 2 * D * F * (4 + width) / cut * (P - 1) / P
+    return 4 * width * D * F / cut * (P - 1) / P
 
 
-# %% leaving wrong: float32
-def leaving(strategy, D, F, P, X, Y):
+# %% leaving wrong: always bf16
+def leaving(strategy, D, F, P, X, Y, width):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    half = 6 if strategy == "everywhere" else 4
+    return 2 * half * D * F / cut * (P - 1) / P
+
+
+# %% leaving wrong: always float32
+def leaving(strategy, D, F, P, X, Y, width):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
     return 16 * D * F / cut * (P - 1) / P
 
 
 # %% leaving wrong: rounded down
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    return 8 * D * F // cut * (P - 1) // P
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) // X * (P - 1) // P
+    return 4 * width * D * F // cut * (P - 1) // P
 
 
 # %% leaving wrong: one part in P leaves
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
     cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
-    return 8 * D * F / cut / P
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X / P
+    return 4 * width * D * F / cut / P
 
 
 # %% leaving wrong: tensor parallelism cuts over X
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
+    if strategy == "everywhere":
+        return 2 * D * F * (4 + width) / X * (P - 1) / P
     cut = {"dp": 1, "tp": X, "fsdp_tp": X * Y}.get(strategy, X)
-    return 8 * D * F / cut * (P - 1) / P
+    return 4 * width * D * F / cut * (P - 1) / P
+
+
+# %% leaving wrong: everywhere is as FSDP
+def leaving(strategy, D, F, P, X, Y, width):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    return 4 * width * D * F / cut * (P - 1) / P
+
+
+# %% leaving wrong: weights gathered once
+def leaving(strategy, D, F, P, X, Y, width):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    half = (2 + width) if strategy == "everywhere" else 2 * width
+    return 2 * half * D * F / cut * (P - 1) / P
+
+
+# %% leaving wrong: weights as wide as gradients
+def leaving(strategy, D, F, P, X, Y, width):
+    cut = {"dp": 1, "tp": Y, "fsdp_tp": X * Y}.get(strategy, X)
+    half = 3 * width if strategy == "everywhere" else 2 * width
+    return 2 * half * D * F / cut * (P - 1) / P
 
 
 # %% leaving right: by the axes that cut
-def leaving(strategy, D, F, P, X, Y):
-    kept = 2 * 2 * D * F
+def leaving(strategy, D, F, P, X, Y, width):
+    kept = 2 * width * D * F
     if strategy in ("zero1", "fsdp", "fsdp_tp"):
         kept /= X
     if strategy in ("tp", "fsdp_tp"):
         kept /= Y
+    if strategy == "everywhere":
+        kept = (kept + 2 * 2 * 2 * D * F) / X / 2
     return sum(kept / P for _ in range(2 * (P - 1)))
 
 
 # %% leaving right: hop by hop
-def leaving(strategy, D, F, P, X, Y):
+def leaving(strategy, D, F, P, X, Y, width):
     parts = {"dp": 1, "zero1": X, "fsdp": X, "tp": Y, "fsdp_tp": X * Y}
-    chunk = 4 * D * F / parts[strategy] / P
-    return chunk * 2 * (P - 1)
+    if strategy == "everywhere":
+        hops = [2, 2, width]
+        elements = D * F / X / P
+    else:
+        hops = [width, width]
+        elements = D * F / parts[strategy] / P
+    return 2 * elements * sum(hops) * (P - 1)
 
 
-# %% tokens wrong: half of the card for each way
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return 2 * flops * chips / card
+# %% tokens wrong: every microbatch hides it
+def tokens_of_a_pod(flops, port, P, m, width):
+    return flops / port * width / 2 * (P - 1) / P
 
 
-# %% tokens wrong: every chip has a card
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return flops / card
+# %% tokens wrong: divided by the microbatches
+def tokens_of_a_pod(flops, port, P, m, width):
+    return flops / port * width / 2 * (P - 1) / P / m
 
 
-# %% tokens wrong: one card for the pod
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return flops * chips * hosts / card
+# %% tokens wrong: many pods
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * width / 2
 
 
-# %% tokens wrong: one chip's tokens
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return flops / (card * hosts)
+# %% tokens wrong: always bf16
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * (P - 1) / P
+
+
+# %% tokens wrong: half of an AllReduce
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * width / 4 * (P - 1) / P
+
+
+# %% tokens wrong: half of the port for each way
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * width * (P - 1) / P
 
 
 # %% tokens wrong: behind forward and backward
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return flops * chips / card * 2 / 3
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * width / 3 * (P - 1) / P
 
 
-# %% tokens wrong: as printed
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return 76_000.0
+# %% tokens wrong: behind everything but the first forward
+def tokens_of_a_pod(flops, port, P, m, width):
+    return flops / port * width / 2 * (P - 1) / P * (1 + 2 * m) / 3
+
+
+# %% tokens wrong: of all pods
+def tokens_of_a_pod(flops, port, P, m, width):
+    return P * m * flops / port * width / 2 * (P - 1) / P
+
+
+# %% tokens wrong: one part of P
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * flops / port * width / 2 / P
+
+
+# %% tokens wrong: the limit, and nothing else
+def tokens_of_a_pod(flops, port, P, m, width):
+    return flops / port * width / 2
 
 
 # %% tokens right: both times of a layer
-def tokens_of_a_pod(flops, card, chips, hosts):
-    N, weights = chips * hosts, 10**6
-    crossing = 2 * 2 * weights / N / (card / chips)
+def tokens_of_a_pod(flops, port, P, m, width):
+    N, weights = 8, 10**6
+    piece = width * weights / N
+    crossing = 2 * piece * (P - 1) / P / port
     backward_of_a_token = 4 * weights / (N * flops)
-    return crossing / backward_of_a_token
+    return m * crossing / backward_of_a_token
 
 
-# %% tokens right: a pod's FLOP/s over its bytes/s
-def tokens_of_a_pod(flops, card, chips, hosts):
-    return (flops * chips * hosts) / (card * hosts)
+# %% tokens right: in another order
+def tokens_of_a_pod(flops, port, P, m, width):
+    return flops * m * (P - 1) * width / (2 * P * port)
 
 
-# %% recipe wrong: one axis under FSDP
-def verdict(B, X, Y, F, flops, W):
-    t_math = 4 * B * F / (X * Y * flops)
-    t_X, t_Y = 4 * F / (Y * W), 4 * B / (X * W)
-    if t_X + t_Y <= t_math:
-        return "always"
-    return "with overlap" if max(t_X, t_Y) <= t_math else "never"
+# %% slow wrong: the first line of each axis
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    found = []
+    for axis in range(slices.ndim):
+        line = np.moveaxis(slices, axis, 0).reshape(slices.shape[axis], -1)
+        if len(set(line[:, 0].tolist())) > 1:
+            found.append(axis)
+    return found
 
 
-# %% recipe wrong: axes exchanged
-def verdict(B, X, Y, F, flops, W):
-    t_math = 4 * B * F / (X * Y * flops)
-    t_X, t_Y = 4 * F / (X * 2 * W), 4 * B / (Y * W)
-    if t_X + t_Y <= t_math:
-        return "always"
-    return "with overlap" if max(t_X, t_Y) <= t_math else "never"
+# %% slow wrong: only the ends of a line
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    axes = range(slices.ndim)
+    return [n for n in axes if (slices.take(0, n) != slices.take(-1, n)).any()]
 
 
-# %% recipe wrong: overlap only
-def verdict(B, X, Y, F, flops, W):
-    t_math = 4 * B * F / (X * Y * flops)
-    t_X, t_Y = 4 * F / (Y * 2 * W), 4 * B / (X * W)
-    return "always" if max(t_X, t_Y) <= t_math else "never"
+# %% slow wrong: the fast ones
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    axes = range(slices.ndim)
+    return [n for n in axes if not np.diff(slices, axis=n).any()]
 
 
-# %% recipe wrong: no overlap at all
-def verdict(B, X, Y, F, flops, W):
-    t_math = 4 * B * F / (X * Y * flops)
-    t_X, t_Y = 4 * F / (Y * 2 * W), 4 * B / (X * W)
-    return "always" if t_X + t_Y <= t_math else "never"
+# %% slow wrong: devices in their order
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of).reshape(np.shape(grid))
+    axes = range(slices.ndim)
+    return [n for n in axes if np.diff(slices, axis=n).any()]
 
 
-# %% recipe wrong: TP alone decides
-def verdict(B, X, Y, F, flops, W):
-    return "always" if Y <= F * W / flops else "never"
+# %% slow wrong: always the first
+def slow_axes(grid, slice_of):
+    return [0]
 
 
-# %% recipe wrong: the thresholds of the best split
-def verdict(B, X, Y, F, flops, W):
-    longer = (flops / W) ** 2 / (2 * F)
-    each = B / (X * Y)
-    if each >= 4 * longer:
-        return "always"
-    return "with overlap" if each >= longer else "never"
+# %% slow wrong: the first axis that is slow
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    for axis in range(slices.ndim):
+        if np.diff(slices, axis=axis).any():
+            return [axis]
+    return []
 
 
-# %% recipe right: ratios
-def verdict(B, X, Y, F, flops, W):
-    of_X, of_Y = 2 * B * W / (X * flops), F * W / (Y * flops)
-    if 1 / of_X + 1 / of_Y <= 1:
-        return "always"
-    return "with overlap" if min(of_X, of_Y) >= 1 else "never"
+# %% slow wrong: counted from one
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    axes = range(slices.ndim)
+    return [n + 1 for n in axes if np.diff(slices, axis=n).any()]
 
 
-# %% recipe right: words by number
-def verdict(B, X, Y, F, flops, W):
-    D = 8192
-    math = 4 * B * D * F / (X * Y * flops)
-    moves = [4 * D * F / Y / W / 2, 4 * B * D / X / W]
-    holds = (sum(moves) <= math) + (max(moves) <= math)
-    return ("never", "with overlap", "always")[holds]
+# %% slow wrong: all lines must leave
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    axes = range(slices.ndim)
+    return [
+        n
+        for n in axes
+        if slices.shape[n] > 1 and np.diff(slices, axis=n).any(axis=n).all()
+    ]
 
 
-# %% fed wrong: FSDP on one axis
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [B / alpha, B / (4 * longer), B / longer]
+# %% slow wrong: two axes only
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    axes = range(min(slices.ndim, 2))
+    return [n for n in axes if np.diff(slices, axis=n).any()]
 
 
-# %% fed wrong: a sum is twice, not four times
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [3 * B / alpha, B / (2 * longer), B / longer]
+# %% slow wrong: the last line of each axis
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    found = []
+    for axis in range(slices.ndim):
+        line = np.moveaxis(slices, axis, -1)[(-1,) * (slices.ndim - 1)]
+        if len(set(line.tolist())) > 1:
+            found.append(axis)
+    return found
 
 
-# %% fed wrong: one axis under FSDP in the mixture
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / F
-    return [3 * B / alpha, B / (4 * longer), B / longer]
+# %% slow right: largest and smallest
+def slow_axes(grid, slice_of):
+    slices = np.array(slice_of)[np.array(grid)]
+    found = []
+    for axis in range(slices.ndim):
+        if (slices.max(axis) != slices.min(axis)).any():
+            found.append(axis)
+    return found
 
 
-# %% fed wrong: sum and maximum exchanged
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [3 * B / alpha, B / longer, B / (4 * longer)]
+# %% slow right: by hand, backwards
+def slow_axes(grid, slice_of):
+    grid, found = np.array(grid), []
+    for axis in reversed(range(grid.ndim)):
+        lines = np.moveaxis(grid, axis, -1).reshape(-1, grid.shape[axis])
+        if any(len({slice_of[n] for n in line}) > 1 for line in lines):
+            found.append(axis)
+    return tuple(found)
 
 
-# %% fed wrong: tokens of a chip
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [alpha / 3, 4 * longer, longer]
+# %% group wrong: memory only
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = 0 * max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% fed wrong: nine thousand chips
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [3 * B / alpha, 2 * B / (4 * longer), 2 * B / longer]
+# %% group wrong: the network only
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = True
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% fed wrong: FSDP alone on two axes
-def fed(B, F, flops, W):
-    alpha = flops / W
-    longer = alpha**2 / (2 * F)
-    return [2 * B / alpha, B / (4 * longer), B / longer]
+# %% group wrong: each port carries all
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 16 * part, 48 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% fed right: in closed form
-def fed(B, F, flops, W):
-    per_byte = W / flops
-    return [3 * B * per_byte, B * F * per_byte**2 / 2, 2 * B * F * per_byte**2]
+# %% group wrong: gradients in bf16
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 4 * part + (groups - 1) / groups / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% fed right: from the split at which both terms are equal
-def fed(B, F, flops, W):
-    # T_X = T_Y at X = sqrt(2 B N / F); then T_math = k T_X, with k 2 or 1.
-    chips = [3 * W * B / flops]
-    for k in (2, 1):
-        # B F / (N C) = k sqrt(B F / (2 N)) / W, solved for N
-        chips.append(2 * B * F * W**2 / (k * flops) ** 2)
-    return chips
+# %% group wrong: no sum between groups
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: at the peak
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // batch
-    seconds = 6 * params * batch / (pods * N * flops)
-    return [steps, seconds, steps * seconds / 86_400]
+# %% group wrong: no gathers
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 0 * part, 4 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: one pod works
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // batch
-    seconds = 6 * params * batch / (N * flops * mfu)
-    return [steps, seconds, steps * seconds / 86_400]
+# %% group wrong: weights gathered once
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 4 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: forward only
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // batch
-    seconds = 2 * params * batch / (pods * N * flops * mfu)
-    return [steps, seconds, steps * seconds / 86_400]
+# %% group wrong: forward only
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = forward / 2 / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: hours
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // batch
-    seconds = 6 * params * batch / (pods * N * flops * mfu)
-    return [steps, seconds, steps * seconds / 3600]
+# %% group wrong: both passes together
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = (forward + backward) / 6 / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: steps as a float
-def training(params, tokens, batch, pods, N, flops, mfu):
-    seconds = 6 * params * batch / (pods * N * flops * mfu)
-    return [tokens / batch, seconds, tokens / batch * seconds / 86_400]
+# %% group wrong: many groups
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + 1 / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: each pod has the whole batch
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // (batch * pods)
-    seconds = 6 * params * batch / (N * flops * mfu)
-    return [steps, seconds, steps * seconds / 86_400]
+# %% group wrong: any number of nodes
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: the forward pass twice
-def training(params, tokens, batch, pods, N, flops, mfu):
-    steps = tokens // batch
-    seconds = 8 * params * batch / (pods * N * flops * mfu)
-    return [steps, seconds, steps * seconds / 86_400]
+# %% group wrong: all of the memory
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 80e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days wrong: the whole run for a step
-def training(params, tokens, batch, pods, N, flops, mfu):
-    seconds = 6 * params * tokens / (pods * N * flops * mfu)
-    return [tokens // batch, seconds, seconds / 86_400]
+# %% group wrong: states cut over nodes
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / k <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
 
 
-# %% days right: days first
-def training(params, tokens, batch, pods, N, flops, mfu):
-    days = 6 * params * tokens / (pods * N * flops * mfu) / (24 * 60 * 60)
-    steps, rest = divmod(tokens, batch)
-    return [steps, days * 86_400 / steps, days]
+# %% group wrong: GPUs for nodes
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return 8 * k
+    return 0
 
 
-# %% days right: a token at a time
-def training(params, tokens, batch, pods, N, flops, mfu):
-    forward, backward = 2 * params, 4 * params
-    per_second = mfu * flops * N * pods / (forward + backward)
-    seconds = batch / per_second
-    return [round(tokens / batch), seconds, tokens / per_second / 86_400]
+# %% group wrong: gives up at the first that fits
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        if nodes % k == 0 and 16 * params / (8 * k) <= 60e9:
+            groups, part = nodes / k, (k - 1) / k / 8
+            backward = 6 * part + (groups - 1) / groups / k
+            slowest = max(part, backward / 4) / 5e10
+            return k if slowest <= each / 9.9e14 else 0
+    return 0
+
+
+# %% group wrong: the largest
+def smallest_group(params, tokens, nodes):
+    each, found = tokens / (8 * nodes), 0
+    for k in range(1, nodes + 1):
+        groups, part = nodes / k, (k - 1) / k / 8
+        backward = 6 * part + (groups - 1) / groups / k
+        slowest = max(part, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            found = k
+    return found
+
+
+# %% group right: in seconds
+def smallest_group(params, tokens, nodes):
+    psi, ports, chips = params, 8 * 5e10, 8 * nodes
+    found = []
+    for k in (k for k in range(1, nodes + 1) if nodes % k == 0):
+        gather = 2 * psi * (1 - 1 / k) / ports
+        scatter = 2 * gather
+        between = 2 * (4 * psi / (8 * k)) * (1 - k / nodes) / 5e10
+        forward = 2 * psi * tokens / (chips * 9.9e14)
+        room = 16 * psi / (8 * k) <= 60e9
+        hides = gather <= forward
+        hides = hides and gather + scatter + between <= 2 * forward
+        if room and hides:
+            found.append(k)
+    return min(found, default=0)
+
+
+# %% group right: all groups at once
+def smallest_group(params, tokens, nodes):
+    k = np.arange(1, nodes + 1)
+    k = k[(nodes % k == 0) & (16 * params / (8 * k) <= 60e9)]
+    bytes_of_a_port = 0.75 * (1 - 1 / k) + (1 / k - 1 / nodes)
+    hides = bytes_of_a_port / 5e10 <= 4 * tokens / (8 * nodes * 9.9e14)
+    return int(k[hides].min(initial=nodes + 1)) % (nodes + 1)
+
+
+# %% rounds wrong: a share of the computing
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk / (share * step))))
+
+
+# %% rounds wrong: rounded down
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.floor(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: one more to be safe
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / flops
+    return max(1, 1 + int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: bf16
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 2 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: one half of an AllReduce
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: many sites
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: weights sent once
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 4 * params / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: forward only
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 2 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: each site has all the FLOP/s
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens / (sites * flops)
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: each site has all the tokens
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 2 * 4 * params * (sites - 1) / sites / line
+    step = 6 * params * tokens * sites / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds wrong: to every other site
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 4 * params * (sites - 1) / line
+    step = 6 * params * tokens / flops
+    return max(1, int(np.ceil(talk * (1 - share) / (share * step))))
+
+
+# %% rounds right: without the parameters
+def fewest_steps(params, tokens, sites, flops, line, share):
+    seldom = 8 * (1 - 1 / sites) / line * flops / (6 * tokens)
+    return max(1, -int(-seldom * (1 / share - 1) // 1))
+
+
+# %% rounds right: one step after the other
+def fewest_steps(params, tokens, sites, flops, line, share):
+    talk = 8 * params * (sites - 1) / (sites * line)
+    step, H = 6 * params * tokens / flops, 1
+    while talk > share * (talk + H * step):
+        H += 1
+    return float(H)
 
 
 # %% most wrong: sequences need not be whole
-def most_pods(sequences, S, N, per_pod, per_chip):
-    return int(sequences * S // max(per_pod, N * per_chip))
+def most_slices(sequences, S, N, per_slice, per_chip):
+    return int(sequences * S // max(per_slice, N * per_chip))
 
 
 # %% most wrong: forgets the chips
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(sequences, 0, -1):
-        if sequences % pods == 0 and sequences // pods * S >= per_pod:
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(sequences, 0, -1):
+        if sequences % slices == 0 and sequences // slices * S >= per_slice:
+            return slices
     return 0
 
 
 # %% most wrong: forgets DCN
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(sequences, 0, -1):
-        if sequences % pods == 0 and sequences // pods * S >= N * per_chip:
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(sequences, 0, -1):
+        if sequences % slices == 0 and sequences // slices * S >= N * per_chip:
+            return slices
     return 0
 
 
-# %% most wrong: one pod always works
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(sequences, 1, -1):
-        tokens = sequences // pods * S
-        if sequences % pods == 0 and tokens >= max(per_pod, N * per_chip):
-            return pods
+# %% most wrong: one slice always works
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(sequences, 1, -1):
+        tokens = sequences // slices * S
+        if sequences % slices == 0 and tokens >= max(per_slice, N * per_chip):
+            return slices
     return 1
 
 
 # %% most wrong: the smallest number
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(1, sequences + 1):
-        tokens = sequences // pods * S
-        if sequences % pods == 0 and tokens >= max(per_pod, N * per_chip):
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(1, sequences + 1):
+        tokens = sequences // slices * S
+        if sequences % slices == 0 and tokens >= max(per_slice, N * per_chip):
+            return slices
     return 0
 
 
 # %% most wrong: leaves some over
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(sequences, 0, -1):
-        if sequences // pods * S >= max(per_pod, N * per_chip):
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(sequences, 0, -1):
+        if sequences // slices * S >= max(per_slice, N * per_chip):
+            return slices
     return 0
 
 
 # %% most wrong: more than enough is asked
-def most_pods(sequences, S, N, per_pod, per_chip):
-    need = per_pod + N * per_chip
-    for pods in range(sequences, 0, -1):
-        if sequences % pods == 0 and sequences // pods * S >= need:
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    need = per_slice + N * per_chip
+    for slices in range(sequences, 0, -1):
+        if sequences % slices == 0 and sequences // slices * S >= need:
+            return slices
     return 0
 
 
 # %% most wrong: tokens of a chip rounded down
-def most_pods(sequences, S, N, per_pod, per_chip):
-    for pods in range(sequences, 0, -1):
-        tokens = sequences // pods * S
-        enough = tokens >= per_pod and tokens // N >= per_chip
-        if sequences % pods == 0 and enough:
-            return pods
+def most_slices(sequences, S, N, per_slice, per_chip):
+    for slices in range(sequences, 0, -1):
+        tokens = sequences // slices * S
+        enough = tokens >= per_slice and tokens // N >= per_chip
+        if sequences % slices == 0 and enough:
+            return slices
     return 0
 
 
-# %% most wrong: a hundred pods at most
-def most_pods(sequences, S, N, per_pod, per_chip):
-    need = max(per_pod, N * per_chip)
-    for pods in range(min(sequences, 100), 0, -1):
-        if sequences % pods == 0 and sequences // pods * S >= need:
-            return pods
+# %% most wrong: a hundred slices at most
+def most_slices(sequences, S, N, per_slice, per_chip):
+    need = max(per_slice, N * per_chip)
+    for slices in range(min(sequences, 100), 0, -1):
+        if sequences % slices == 0 and sequences // slices * S >= need:
+            return slices
     return 0
 
 
 # %% most right: the largest of all that work
-def most_pods(sequences, S, N, per_pod, per_chip):
-    need = max(per_pod, N * per_chip)
+def most_slices(sequences, S, N, per_slice, per_chip):
+    need = max(per_slice, N * per_chip)
     divides = [n for n in range(1, sequences + 1) if sequences % n == 0]
     return max((n for n in divides if sequences * S / n >= need), default=0)
 
 
 # %% most right: by the sequences of a pod
-def most_pods(sequences, S, N, per_pod, per_chip):
+def most_slices(sequences, S, N, per_slice, per_chip):
     each = 1
     while each <= sequences:
-        fits = each * S >= per_pod and each * S / N >= per_chip
+        fits = each * S >= per_slice and each * S / N >= per_chip
         if fits and sequences % each == 0:
             return sequences // each
         each += 1
@@ -762,69 +1111,109 @@ def most_pods(sequences, S, N, per_pod, per_chip):
 
 
 # %% finished wrong: one after the other
-def finished(math, cross):
-    return sum(math) + sum(cross)
+def finished(math, inside, across):
+    return sum(math) + sum(inside) + sum(across)
 
 
-# %% finished wrong: the longer of the two
-def finished(math, cross):
-    return max(sum(math), sum(cross))
+# %% finished wrong: the longest of the three
+def finished(math, inside, across):
+    return max(sum(math), sum(inside), sum(across))
 
 
 # %% finished wrong: only the last sum is seen
-def finished(math, cross):
-    return sum(math) + cross[-1]
+def finished(math, inside, across):
+    return sum(math) + inside[-1] + across[-1]
 
 
-# %% finished wrong: the port never waits
-def finished(math, cross):
-    return math[0] + sum(cross)
+# %% finished wrong: DCN never waits
+def finished(math, inside, across):
+    return math[0] + inside[0] + sum(across)
 
 
-# %% finished wrong: the formula for equal layers
-def finished(math, cross):
-    slower = max(max(math), max(cross))
-    return math[0] + cross[-1] + (len(math) - 1) * slower
+# %% finished wrong: no scatter
+def finished(math, inside, across):
+    made = summed = 0
+    for work, total in zip(math, across):
+        made += work
+        summed = max(made, summed) + total
+    return summed
+
+
+# %% finished wrong: one network for both
+def finished(math, inside, across):
+    made = summed = 0
+    for work, scatter, total in zip(math, inside, across):
+        made += work
+        summed = max(made, summed) + scatter + total
+    return summed
+
+
+# %% finished wrong: scatters side by side
+def finished(math, inside, across):
+    made = summed = 0
+    for work, scatter, total in zip(math, inside, across):
+        made += work
+        summed = max(made + scatter, summed) + total
+    return summed
 
 
 # %% finished wrong: in step
-def finished(math, cross):
-    return sum(max(a, b) for a, b in zip(math, cross))
+def finished(math, inside, across):
+    return sum(max(layer) for layer in zip(math, inside, across))
 
 
-# %% finished wrong: the next product waits for the sum before last
-def finished(math, cross):
-    now = math[0]
-    for work, way in zip(math[1:], cross):
-        now += max(work, way)
-    return now + cross[-1]
+# %% finished wrong: scatters at the end
+def finished(math, inside, across):
+    made = summed = 0
+    for work, total in zip(math, across):
+        made += work
+        summed = max(made, summed) + total
+    return summed + sum(inside)
 
 
 # %% finished right: the longest path
-def finished(math, cross):
-    return max(sum(math[: n + 1]) + sum(cross[n:]) for n in range(len(math)))
+def finished(math, inside, across):
+    layers = range(len(math))
+    return max(
+        sum(math[: i + 1]) + sum(inside[i : j + 1]) + sum(across[j:])
+        for i in layers
+        for j in layers[i:]
+    )
 
 
 # %% finished right: from the back
-def finished(math, cross):
-    left = crossing = 0.0
-    for work, way in zip(reversed(math), reversed(cross)):
-        crossing += way
-        left = work + max(left, crossing)
+def finished(math, inside, across):
+    left = later = crossing = 0.0
+    for work, scatter, total in zip(math[::-1], inside[::-1], across[::-1]):
+        crossing += total
+        later = scatter + max(later, crossing)
+        left = work + max(left, later)
     return left
 
 
-# %% piece equivalent: line 6: `('P', 'X')` is reversed
-# The number of chips is the same in either order.
+# %% most equivalent: line 4: `range(sequences, 0, -1)` starts one too late
+# One slice more than there are sequences would get none, and be too few.
 
-# %% recipe equivalent: line 5: `(4 * F / (Y * 2 * W), 4 * B / (X * W))` is reversed
-# Their sum and the longer of the two do not know which is which.
-
-# %% recipe equivalent: line 8: `max(t_X, t_Y)` with its arguments reversed
-# The longer of two is the longer in any order.
-
-# %% finished equivalent: line 7: `max(made, free)` with its arguments reversed
+# %% finished equivalent: line 7: `max(made, cut)` with its arguments reversed
 # The later of two moments is the later in any order.
 
-# %% most equivalent: line 4: `range(sequences, 0, -1)` starts one too late
-# One pod more than there are sequences would get none, and be too few.
+# %% finished equivalent: line 8: `max(cut, summed)` with its arguments reversed
+# The later of two moments is the later in any order.
+
+# %% rounds equivalent: line 6: `max(1, int(np.ceil(talk * (1 - share) / (share * step))))` with its arguments reversed
+# The larger of two numbers is the larger in any order.
+
+# %% group equivalent: line 5: 1 becomes 2 (2)
+# More nodes than there are never divide them.
+
+# %% group equivalent: line 6: `(6 * (k - 1) / k / 8, (1 - k / nodes) / k)` is reversed
+# Their sum does not know which is which.
+
+# %% group equivalent: line 7: 990000000000000.0 becomes 990000000000001.0
+# It decides for no whole number of tokens that a cluster would have.
+
+# %% group equivalent: line 7: 50000000000.0 becomes 50000000001.0
+# It decides for no whole number of tokens that a cluster would have.
+
+# %% group equivalent: line 9: `each < needed` with LtE
+# At a tie floats may fall on either side.
