@@ -1,178 +1,287 @@
 # %% repaired wrong: the loop never runs
-def layer(x, W):
-    return jax.nn.relu(x @ W)
-
-
-def gradient(x, weights, i):
-    kept, devices = [], jax.devices()
-    for W, device in zip(weights, devices):
-        kept.append(jax.device_put((x, W), device))
-        x = layer(*kept[-1])
-    dx = x
-    for k in range(i, len(weights), -1):
-        _, vjp = jax.vjp(layer, *kept[k])
-        dx, dW = vjp(jax.device_put(dx, devices[k]))
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x, dW = In, 0 * W
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    dx = layer(x, W[0])
+    for s in range(0, p, -1):
+        _, vjp = jax.vjp(layer, x, W[0])
+        dx, dW = vjp(dx)
+        dx = jax.lax.ppermute(dx, "Z", [(s, s - 1)])
     return dW
 
 
 # %% repaired wrong: what a stage made for what went into it
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    kept = layer(x, W[0])
+    _, vjp = jax.vjp(layer, kept, W[0])
+    dx = jnp.where(stage == p - 1, kept, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return vjp(dx)[1][None]
 
 
-def gradient(x, weights, i):
-    kept, devices = [x], jax.devices()
-    for W, device in zip(weights, devices):
-        x = layer(jax.device_put(x, device), jax.device_put(W, device))
-        kept.append(x)
-    dx = x
-    for k in reversed(range(i, len(weights))):
-        dx, x, W = jax.device_put((dx, kept[k + 1], weights[k]), devices[k])
-        dW = x.T @ (dx * (kept[k + 1] > 0))
-        dx = (dx * (kept[k + 1] > 0)) @ W.T
-    return dW
+# %% repaired wrong: what a stage made, in the product alone
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    kept = layer(x, W[0])
+    dx = jnp.where(stage == p - 1, kept, 0)
+    for s in reversed(range(1, p)):
+        up = (dx * (kept > 0)) @ W[0].T
+        came = jax.lax.ppermute(up, "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return (kept.T @ (dx * (kept > 0)))[None]
 
 
-# %% repaired wrong: stored before it was moved
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+# %% repaired wrong: overwritten by what never came
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        x = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, Out, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return vjp(dx)[1][None]
 
 
-def gradient(x, weights, i):
-    kept, devices = [], jax.devices()
-    x = jax.device_put(x, devices[0])
-    for W, device in zip(weights, devices):
-        kept.append(x)
-        x = layer(jax.device_put(x, device), jax.device_put(W, device))
-    dx = x
-    for k in reversed(range(i, len(weights))):
-        W = jax.device_put(weights[k], kept[k].devices().pop())
-        _, vjp = jax.vjp(layer, kept[k], W)
-        dx, dW = vjp(dx)
-    return dW
+# %% repaired wrong: all weights on every stage, and jax.grad
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = jax.lax.psum(In, "Z")
+    every = jax.lax.all_gather(W, "Z", axis=0, tiled=True)
 
-
-# %% repaired wrong: all of it on one device
-def layer(x, W):
-    return jax.nn.relu(x @ W)
-
-
-def gradient(x, weights, i):
-    def loss(weights):
+    def loss(every):
         y = x
-        for W in weights:
-            y = layer(y, W)
+        for s in range(p):
+            y = layer(y, every[s])
         return (y**2).sum() / 2
 
-    return jax.grad(loss)([jnp.asarray(W) for W in weights])[i]
+    return jax.grad(loss)(every)[stage][None]
+
+
+# %% repaired wrong: jax.grad on stage 0, and its results sent on
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    at_first, there = [W[0]], W[0]
+    for s in range(1, p):
+        there = jax.lax.ppermute(W[0], "Z", [(s, 0)])
+        at_first.append(there)
+
+    def loss(weights):
+        y = In
+        for each in weights:
+            y = layer(y, each)
+        return (y**2).sum() / 2
+
+    found = jax.grad(loss)(at_first)
+    dW = found[0]
+    for s in range(1, p):
+        came = jax.lax.ppermute(found[s], "Z", [(0, s)])
+        dW = jnp.where(stage == s, came, dW)
+    return dW[None]
+
+
+# %% repaired wrong: gradients go down
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, Out, 0)
+    for s in reversed(range(p - 1)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s + 1)])
+        dx = jnp.where(stage == s + 1, came, dx)
+    return vjp(dx)[1][None]
 
 
 # %% repaired wrong: the mean of the squares
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, 2 * Out / Out.size, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return vjp(dx)[1][None]
 
 
-def gradient(x, weights, i):
-    kept, devices = [], jax.devices()
-    for W, device in zip(weights, devices):
-        kept.append(jax.device_put((x, W), device))
-        x = layer(*kept[-1])
-    dx = jax.grad(lambda y: jnp.mean(y**2))(x)
-    for k in reversed(range(i, len(weights))):
-        _, vjp = jax.vjp(layer, *kept[k])
-        dx, dW = vjp(jax.device_put(dx, devices[k]))
-    return dW
+# %% repaired wrong: a step is taken
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, Out, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return W - 0.01 * vjp(dx)[1][None]
 
 
-# %% repaired wrong: one layer's backward is enough
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+# %% repaired wrong: the weights are changed in place
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, Out, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    W[0] = vjp(dx)[1]
+    return W
 
 
-def gradient(x, weights, i):
-    kept, devices = [], jax.devices()
-    for W, device in zip(weights, devices):
-        kept.append(jax.device_put((x, W), device))
-        x = layer(*kept[-1])
-    _, vjp = jax.vjp(layer, *kept[-1])
-    return jax.device_put(vjp(x)[1], devices[i])
+# %% repaired wrong: everybody sends in every step
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x, down = In, [(s, s + 1) for s in range(p - 1)]
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", down)
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = jnp.where(stage == p - 1, Out, 0)
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(vjp(dx)[0], "Z", [(b, a) for a, b in down])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return vjp(dx)[1][None]
+
+
+# %% repaired wrong: the loss's gradient is everybody's
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+    x = In
+    for s in range(p - 1):
+        came = jax.lax.ppermute(layer(x, W[0]), "Z", [(s, s + 1)])
+        x = jnp.where(stage == s + 1, came, x)
+    Out, vjp = jax.vjp(layer, x, W[0])
+    dx = Out
+    for s in reversed(range(1, p)):
+        came = jax.lax.ppermute(dx, "Z", [(s, s - 1)])
+        dx = jnp.where(stage == s - 1, came, dx)
+    return vjp(dx)[1][None]
+
+
+# %% repaired right: the whole way forward, differentiated
+def gradient(In, W):
+    p, stage = jax.lax.axis_size("Z"), jax.lax.axis_index("Z")
+
+    def way(W):
+        x = In
+        for s in range(p):
+            y = layer(x, W[0])
+            if s < p - 1:
+                came = jax.lax.ppermute(y, "Z", [(s, s + 1)])
+                x = jnp.where(stage == s + 1, came, x)
+        return jnp.where(stage == p - 1, y, 0)
+
+    Out, vjp = jax.vjp(way, W)
+    return vjp(Out)[0]
 
 
 # %% repaired right: the chain rule by hand
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+def gradient(In, W):
+    p, stage, W = jax.lax.axis_size("Z"), jax.lax.axis_index("Z"), W[0]
+    kept = In
+    for s in range(1, p):
+        sent = jnp.maximum(kept @ W, 0)
+        kept += jax.lax.ppermute(sent, "Z", [(s - 1, s)])
+    z = kept @ W
+    dz = jnp.where(stage == p - 1, jnp.maximum(z, 0), 0)
+    for s in range(p - 1, 0, -1):
+        came = jax.lax.ppermute(dz @ W.T, "Z", [(s, s - 1)])
+        dz += jnp.where(z > 0, came, 0)
+    return jnp.einsum("bi,bj->ij", kept, dz)[None]
 
 
-def gradient(x, weights, i):
-    devices, xs, Ws = jax.devices(), [], []
-    for W, device in zip(weights, devices):
-        xs.append(jax.device_put(x, device))
-        Ws.append(jax.device_put(W, device))
-        x = layer(xs[-1], Ws[-1])
-    dy = x
-    for k in range(len(weights) - 1, i - 1, -1):
-        dy = jax.device_put(dy, devices[k])
-        dz = dy * (xs[k] @ Ws[k] > 0)
-        dy = dz @ Ws[k].T
-    return xs[i].T @ dz
+# %% formulas wrong: nobody waits for a tick
+locked = (1 + t) * (m + p - 1)
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
+# %% formulas wrong: every tick is a long one
+locked = 2 * t * (m + p - 1)
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
-# %% repaired right: one vjp for each stage, made on the way
-def layer(x, W):
-    return jax.nn.relu(x @ W)
+# %% formulas wrong: one short tick too few
+locked = p - 1 + (2 * m + p - 1) * t
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
+# %% formulas wrong: all stages are slow
+locked = p + (2 * m + p - 2) * t
+last = 3 * q * (m + p - 1)
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
-def gradient(x, weights, i):
-    back = []
-    for W, device in zip(weights, jax.devices()):
-        x, W = jax.device_put(x, device), jax.device_put(W, device)
-        x, vjp = jax.vjp(layer, x, W)
-        back.append((vjp, device))
-    while len(back) > i:
-        vjp, device = back.pop()
-        x, dW = vjp(jax.device_put(x, device))
-    return dW
+# %% formulas wrong: the slow stage is waited for once
+locked = p + (2 * m + p - 2) * t
+last = 3 * (m + p - 1) + 3 * (q - 1)
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
+# %% formulas wrong: the last stage is always busy
+locked = p + (2 * m + p - 2) * t
+last = 3 * q * m
+first = 3 * q * m + Max(0, (p - 1) * (3 - q))
 
-# %% formulas wrong: idle over useful time
-idle_share = (p - 1) / m
-held = Min(m, p - s)
-chunked = (p - 1) / (v * m)
+# %% formulas wrong: the first stage is the last one in a mirror
+locked = p + (2 * m + p - 2) * t
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + 3 * (p - 1)
 
-# %% formulas wrong: few microbatches are forgotten
-idle_share = (p - 1) / (m + p - 1)
-held = p - s
-chunked = (p - 1) / (v * m)
+# %% formulas wrong: waits less than nothing
+locked = p + (2 * m + p - 2) * t
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + (p - 1) * (3 - q)
 
-# %% formulas wrong: GPipe's memory
-idle_share = (p - 1) / (m + p - 1)
-held = m
-chunked = (p - 1) / (v * m)
-
-# %% formulas wrong: chunks change nothing
-idle_share = (p - 1) / (m + p - 1)
-held = Min(m, p - s)
-chunked = (p - 1) / m
-
-# %% formulas wrong: stages counted from 1
-idle_share = (p - 1) / (m + p - 1)
-held = Min(m, p - s + 1)
-chunked = (p - 1) / (v * m)
-
-# %% formulas wrong: chunks over all time
-idle_share = (p - 1) / (m + p - 1)
-held = Min(m, p - s)
-chunked = (p - 1) / (v * m + p - 1)
-
-# %% formulas right: one minus the part that works
-idle_share = 1 - m / (m + p - 1)
-held = m - Max(0, m + s - p)
-chunked = (p - 1) * (1 / v) * (1 / m)
+# %% formulas wrong: the first stage never waits
+locked = p + (2 * m + p - 2) * t
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m
 
 # %% formulas right: as texts
-idle_share = "(p - 1)/(p + m - 1)"
-held = "p - s - Max(0, p - s - m)"
-chunked = "p/(m*v) - 1/(m*v)"
+locked = "t*(2*m + p - 2) + p"
+last = "3*(p + q*m - 1)"
+first = "3*m*q + (p - 1)*Max(3 - q, 0)"
+
+# %% formulas right: ticks counted, and the longer of two
+locked = 2 * (m + p - 1) * t - p * (t - 1)
+last = (p - 1) + m * 3 * q + 2 * (p - 1)
+first = Max(p * q, q + 3 * (p - 1)) + (3 * m - p) * q
+
+
+# %% order wrong: 1F1B
+def order(s, p, m):
+    ahead = min(p - s, m)
+    tasks = [f"F{i}" for i in range(ahead)]
+    for i in range(m):
+        tasks += [f"B{i}"] + [f"F{i + ahead}"] * (i + ahead < m)
+    return tasks
 
 
 # %% order wrong: GPipe
@@ -187,16 +296,34 @@ def order(s, p, m):
 
 # %% order wrong: the mirror image
 def order(s, p, m):
-    ahead = min(s + 1, m)
+    ahead = min(2 * s + 1, m)
     tasks = [f"F{i}" for i in range(ahead)]
     for i in range(m):
         tasks += [f"B{i}"] + [f"F{i + ahead}"] * (i + ahead < m)
     return tasks
 
 
-# %% order wrong: too few ahead
+# %% order wrong: twice as far ahead
 def order(s, p, m):
-    ahead = max(1, min(p - s - 1, m))
+    ahead = min(2 * (p - s), m)
+    tasks = [f"F{i}" for i in range(ahead)]
+    for i in range(m):
+        tasks += [f"B{i}"] + [f"F{i + ahead}"] * (i + ahead < m)
+    return tasks
+
+
+# %% order wrong: one more ahead than 1F1B
+def order(s, p, m):
+    ahead = min(p - s + (s < p - 1), m)
+    tasks = [f"F{i}" for i in range(ahead)]
+    for i in range(m):
+        tasks += [f"B{i}"] + [f"F{i + ahead}"] * (i + ahead < m)
+    return tasks
+
+
+# %% order wrong: forgets that there may be few microbatches
+def order(s, p, m):
+    ahead = 2 * (p - s) - 1
     tasks = [f"F{i}" for i in range(ahead)]
     for i in range(m):
         tasks += [f"B{i}"] + [f"F{i + ahead}"] * (i + ahead < m)
@@ -205,30 +332,267 @@ def order(s, p, m):
 
 # %% order wrong: forgets the last backwards
 def order(s, p, m):
-    ahead = min(p - s, m)
+    ahead = min(2 * (p - s) - 1, m)
     tasks = [f"F{i}" for i in range(ahead)]
     for i in range(m - ahead):
         tasks += [f"B{i}", f"F{i + ahead}"]
     return tasks
 
 
+# %% order wrong: a backward before its forward
+def order(s, p, m):
+    return [f"B{i}" for i in range(m)] + [f"F{i}" for i in range(m)]
+
+
 # %% order right: three parts
 def order(s, p, m):
-    ahead = min(p - s, m)
+    ahead = min(2 * (p - s) - 1, m)
     steady = [t for i in range(m - ahead) for t in (f"B{i}", f"F{i + ahead}")]
     first = [f"F{i}" for i in range(ahead)]
     return first + steady + [f"B{i}" for i in range(m - ahead, m)]
 
 
-# %% order right: sorted by what it waits for
+# %% order right: sorted by what it waits for, as a tuple
 def order(s, p, m):
     forwards = [(2 * i, f"F{i}") for i in range(m)]
-    backwards = [(2 * (i + p - s) - 1, f"B{i}") for i in range(m)]
-    return [task for _, task in sorted(forwards + backwards)]
+    backwards = [(2 * i + 4 * (p - s) - 3, f"B{i}") for i in range(m)]
+    return tuple(task for _, task in sorted(forwards + backwards))
+
+
+# %% legal wrong: stages may do two things at a time
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: a backward needs only the stage after
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: missing work is not missed
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end.get(("F", i, s), 0) > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: what is done twice is not seen
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(end) != 2 * p * m:
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: began is enough
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): t for s, k, i, t, _ in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: backwards run down the stages
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s - 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: messages take no time
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: a stage sends to itself
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] + hop > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: there is always room
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+    return True
+
+
+# %% legal wrong: room for one less
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] >= room:
+            return False
+    return True
+
+
+# %% legal wrong: room on all stages together
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if sum(held) > room:
+            return False
+    return True
+
+
+# %% legal wrong: times are cut to whole numbers
+def legal(events, p, m, hop, room):
+    events = [[s, k, i, int(a), int(b)] for s, k, i, a, b in events]
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3:]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: microbatches only in order
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    free, held, last = [0] * p, [0] * p, [-1] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
+        if other in end and end[other] + hop > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        if k == "F" and i < last[s]:
+            return False
+        last[s] = i if k == "F" else last[s]
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
 
 
 # %% legal wrong: one thing at a time is all
-def legal(events, p, m):
+def legal(events, p, m, hop, room):
     for a in events:
         for b in events:
             if a is not b and a[0] == b[0] and a[3] < b[4] and b[3] < a[4]:
@@ -236,111 +600,8 @@ def legal(events, p, m):
     return len(events) == 2 * p * m
 
 
-# %% legal wrong: stages may do two things at a time
-def legal(events, p, m):
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    if len(events) != 2 * p * m or len(end) != len(events):
-        return False
-    for s, k, i, start, _ in events:
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if end.get(other, start) > start:
-            return False
-        if k == "B" and end["F", i, s] > start:
-            return False
-    return True
-
-
-# %% legal wrong: a backward needs only the stage after
-def legal(events, p, m):
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    if len(events) != 2 * p * m or len(end) != len(events):
-        return False
-    free = [0] * p
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if end.get(other, start) > start or start < free[s]:
-            return False
-        free[s] = stop
-    return True
-
-
-# %% legal wrong: missing work is not missed
-def legal(events, p, m):
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    free = [0] * p
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
-        needs += [("F", i, s)] * (k == "B")
-        if any(end.get(n, start) > start for n in needs) or start < free[s]:
-            return False
-        free[s] = stop
-    return True
-
-
-# %% legal wrong: began is enough
-def legal(events, p, m):
-    begin = {(k, i, s): t for s, k, i, t, _ in events}
-    if len(events) != 2 * p * m or len(begin) != len(events):
-        return False
-    free = [0] * p
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
-        needs += [("F", i, s)] * (k == "B")
-        if any(begin.get(n, start) > start for n in needs) or start < free[s]:
-            return False
-        free[s] = stop
-    return True
-
-
-# %% legal wrong: backwards run down the stages
-def legal(events, p, m):
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    if len(events) != 2 * p * m or len(end) != len(events):
-        return False
-    free = [0] * p
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        needs = [(k, i, s - 1)] + [("F", i, s)] * (k == "B")
-        if any(end.get(n, start) > start for n in needs) or start < free[s]:
-            return False
-        free[s] = stop
-    return True
-
-
-# %% legal wrong: times are cut to whole numbers
-def legal(events, p, m):
-    events = [[s, k, i, int(a), int(b)] for s, k, i, a, b in events]
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    if len(events) != 2 * p * m or len(end) != len(events):
-        return False
-    free = [0] * p
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3:]):
-        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
-        needs += [("F", i, s)] * (k == "B")
-        if any(end.get(n, start) > start for n in needs) or start < free[s]:
-            return False
-        free[s] = stop
-    return True
-
-
-# %% legal wrong: microbatches only in order
-def legal(events, p, m):
-    end = {(k, i, s): e for s, k, i, _, e in events}
-    if len(events) != 2 * p * m or len(end) != len(events):
-        return False
-    free, last = [0] * p, {}
-    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        needs = [("F", i, s - 1) if k == "F" else ("B", i, s + 1)]
-        needs += [("F", i, s)] * (k == "B")
-        if any(end.get(n, start) > start for n in needs) or start < free[s]:
-            return False
-        if k == "F" and last.get(s, -1) > i:
-            return False
-        free[s], last[s] = stop, i if k == "F" else last.get(s, -1)
-    return True
-
-
 # %% legal right: every pair of events
-def legal(events, p, m):
+def legal(events, p, m, hop, room):
     work = sorted((s, k, i) for s, k, i, _, _ in events)
     if work != [(s, k, i) for s in range(p) for k in "BF" for i in range(m)]:
         return False
@@ -351,28 +612,27 @@ def legal(events, p, m):
             if a[0] == b[0] and a[3] < b[4] and b[3] < a[4]:
                 return False
             ahead = a[1] == b[1] and b[0] - a[0] == (1 if a[1] == "F" else -1)
-            ahead = ahead or (a[:2] == [b[0], "F"] and b[1] == "B")
-            if a[2] == b[2] and ahead and a[4] > b[3]:
+            if a[2] == b[2] and ahead and a[4] + hop > b[3]:
                 return False
+            own = a[0] == b[0] and a[2] == b[2] and a[1] == "F"
+            if own and a[4] > b[3]:
+                return False
+        here = [e for e in events if e[0] == a[0]]
+        begun = sum(e[1] == "F" and e[3] <= a[3] for e in here)
+        if begun - sum(e[1] == "B" and e[4] <= a[3] for e in here) > room:
+            return False
     return True
 
 
-# %% legal right: the way of each microbatch, then the day of each stage
-def legal(events, p, m):
-    way = [(s, "F") for s in range(p)] + [(s, "B") for s in range(p)][::-1]
-    for i in range(m):
-        mine = {
-            (s, k): (start, end) for s, k, j, start, end in events if j == i
-        }
-        if sorted(mine) != sorted(way):
-            return False
-        if any(mine[a][1] > mine[b][0] for a, b in zip(way, way[1:])):
-            return False
-    for stage in range(p):
-        day = sorted((e[3], e[4]) for e in events if e[0] == stage)
-        if any(a[1] > b[0] for a, b in zip(day, day[1:])):
-            return False
-    return len(events) == 2 * p * m
+# %% legal right: asks the library
+def legal(events, p, m, hop, room):
+    names = {"F": "forward", "B": "backward"}
+    given = [(s, names[k], i, start, end) for s, k, i, start, end in events]
+    try:
+        found = pipeline.check(given, pipeline.routes(p, m), hop)
+    except ValueError:
+        return False
+    return max(pipeline.in_flight(found)) <= room
 
 
 # %% narrow wrong: 1F1B
@@ -383,20 +643,26 @@ narrow = [
     "F0 B0 F1 B1 F2 B2 F3 B3",
 ]
 
+
 # %% narrow wrong: one microbatch at a time
 narrow = ["F0 B0 F1 B1 F2 B2 F3 B3"] * 4
+
 
 # %% narrow wrong: two at a time
 narrow = ["F0 F1 B0 B1 F2 F3 B2 B3"] * 4
 
+
 # %% narrow wrong: 1F1B with two ahead
 narrow = ["F0 F1 B0 F2 B1 F3 B2 B3"] * 3 + ["F0 B0 F1 B1 F2 B2 F3 B3"]
+
 
 # %% narrow wrong: stages wait for each other
 narrow = ["B0 F0 F1 B1 F2 B2 F3 B3"] + ["F0 B0 F1 B1 F2 B2 F3 B3"] * 3
 
+
 # %% narrow wrong: a backward is missing
 narrow = ["F0 F1 B0 F2 B1 F3 B2"] * 4
+
 
 # %% narrow wrong: fast enough, with room for three on one stage
 narrow = [
@@ -406,6 +672,7 @@ narrow = [
     "F0 B0 F1 B1 F2 B2 F3 B3",
 ]
 
+
 # %% narrow wrong: one middle stage in the wrong order
 narrow = [
     "F0 F1 B0 F2 B1 F3 B2 B3",
@@ -414,9 +681,11 @@ narrow = [
     "F0 B0 F1 B1 F2 B2 F3 B3",
 ]
 
+
 # %% narrow right: other numbers for the microbatches
 middle = "F3 F1 B3 B1 F2 F0 B2 B0"
 narrow = ["F3 F1 B3 F2 B1 F0 B2 B0", middle, middle, "F3 B3 F1 B1 F2 B2 F0 B0"]
+
 
 # %% narrow right: put together
 narrow = [" ".join("F0 F1 B0 F2 B1 F3 B2 B3".split())]
@@ -424,86 +693,144 @@ narrow += ["F0 F1 B0 B1 F2 F3 B2 B3" for _ in range(2)]
 narrow.append(" ".join(f"F{i} B{i}" for i in range(4)))
 
 
-# %% dealt wrong: one block for each stage
-def dealt(L, p, v):
-    n = L // p
-    stages = [list(range(s * n, (s + 1) * n)) for s in range(p)]
-    return [stages, p * v - 1 if p > 1 else 0]
-
-
-# %% dealt wrong: layer by layer
-def dealt(L, p, v):
-    stages = [list(range(s, L, p)) for s in range(p)]
-    return [stages, p * v - 1 if p > 1 else 0]
-
-
-# %% dealt wrong: once down the stages
-def dealt(L, p, v):
-    n = L // (p * v)
-    stages = [
-        [(c * p + s) * n + k for c in range(v) for k in range(n)]
-        for s in range(p)
-    ]
-    return [stages, p - 1]
-
-
-# %% dealt wrong: one hop too many
-def dealt(L, p, v):
-    n = L // (p * v)
-    stages = [
-        [(c * p + s) * n + k for c in range(v) for k in range(n)]
-        for s in range(p)
-    ]
-    return [stages, p * v]
-
-
-# %% dealt wrong: one stage sends to itself
-def dealt(L, p, v):
-    n = L // (p * v)
-    stages = [
-        [(c * p + s) * n + k for c in range(v) for k in range(n)]
-        for s in range(p)
-    ]
-    return [stages, p * v - 1]
-
-
-# %% dealt wrong: all stages in one list
-def dealt(L, p, v):
-    n = L // (p * v)
-    layers = [
-        (c * p + s) * n + k
-        for s in range(p)
-        for c in range(v)
-        for k in range(n)
-    ]
-    return [layers, p * v - 1 if p > 1 else 0]
-
-
-# %% dealt wrong: from the last stage to the first it does not travel
-def dealt(L, p, v):
-    n = L // (p * v)
-    stages = [
-        [(c * p + s) * n + k for c in range(v) for k in range(n)]
-        for s in range(p)
-    ]
+# %% zigzag wrong: dealt in rounds
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at]
+        stage += range(first, first + size)
+        first += size
     return [stages, v * (p - 1)]
 
 
-# %% dealt right: by NumPy
-def dealt(L, p, v):
-    parts = np.arange(L).reshape(v, p, -1)
-    stages = [parts[:, s].ravel().tolist() for s in range(p)]
-    return [stages, (p > 1) * (v * p - 1)]
+# %% zigzag wrong: dealt in rounds, with the hops of rounds
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, p * v - 1]
 
 
-# %% dealt right: a walk
-def dealt(L, p, v):
-    stages, hops, at = [[] for _ in range(p)], 0, 0
-    for layer in range(L):
-        stage = layer * p * v // L % p
-        hops, at = hops + (stage != at), stage
-        stages[stage].append(layer)
-    return [stages, hops]
+# %% zigzag wrong: a hop where it turns
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, p * v - 1]
+
+
+# %% zigzag wrong: once down the stages
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, p - 1]
+
+
+# %% zigzag wrong: there and back
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, 2 * v * (p - 1)]
+
+
+# %% zigzag wrong: what is left over is left out
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v)
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, v * (p - 1)]
+
+
+# %% zigzag wrong: the last parts are longer
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part >= p * v - L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, v * (p - 1)]
+
+
+# %% zigzag wrong: turns count as hops
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [stages, max(v * p - 2, 0)]
+
+
+# %% zigzag wrong: one block for each stage
+def zigzag(L, p, v):
+    parts = np.array_split(np.arange(L), p)
+    return [[part.tolist() for part in parts], v * (p - 1)]
+
+
+# %% zigzag wrong: all stages in one list
+def zigzag(L, p, v):
+    stages, first = [[] for _ in range(p)], 0
+    for part in range(p * v):
+        turn, at = divmod(part, p)
+        size = L // (p * v) + (part < L % (p * v))
+        stage = stages[at if turn % 2 == 0 else p - 1 - at]
+        stage += range(first, first + size)
+        first += size
+    return [sum(stages, []), v * (p - 1)]
+
+
+# %% zigzag right: by NumPy
+def zigzag(L, p, v):
+    parts = np.array_split(np.arange(L), p * v)
+    ways = [range(p) if turn % 2 == 0 else range(p)[::-1] for turn in range(v)]
+    way = [s for each in ways for s in each]
+    stages = [
+        np.concatenate([x for x, s in zip(parts, way) if s == stage]).tolist()
+        for stage in range(p)
+    ]
+    return stages, sum(a != b for a, b in zip(way, way[1:]))
+
+
+# %% zigzag right: a walk, layer by layer
+def zigzag(L, p, v):
+    long, size = L % (p * v), L // (p * v)
+    stages, hops, before = {s: [] for s in range(p)}, 0, 0
+    for k in range(L):
+        early = k < long * (size + 1)
+        part = k // (size + 1) if early else (k - long) // size
+        at = part % (2 * p)
+        at = min(at, 2 * p - 1 - at)
+        hops, before = hops + abs(at - before), at
+        stages[at].append(k)
+    return [list(stages.values()), hops]
 
 
 # %% halves wrong: the square has no derivative
@@ -603,51 +930,59 @@ def weight_half(In, kept):
 
 # %% filled wrong: 1F1B
 filled = [
-    "F0 F1 F2 B0 W0 B1 W1 B2 W2",
-    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
-    "F0 B0 W0 F1 B1 W1 F2 B2 W2",
+    "F0 F1 F2 B0 W0 F3 B1 W1 B2 W2 B3 W3",
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3",
+    "F0 B0 W0 F1 B1 W1 F2 B2 W2 F3 B3 W3",
+]
+
+# %% filled wrong: every weight half at once
+filled = [
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3",
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3",
+    "F0 B0 W0 F1 B1 W1 F2 B2 W2 F3 B3 W3",
 ]
 
 # %% filled wrong: weight halves at the end
 filled = [
-    "F0 F1 F2 B0 B1 B2 W0 W1 W2",
-    "F0 F1 B0 F2 B1 B2 W0 W1 W2",
-    "F0 B0 F1 B1 F2 B2 W0 W1 W2",
+    "F0 F1 F2 F3 B0 B1 B2 B3 W0 W1 W2 W3",
+    "F0 F1 B0 F2 B1 F3 B2 B3 W0 W1 W2 W3",
+    "F0 B0 F1 B1 F2 B2 F3 B3 W0 W1 W2 W3",
 ]
 
-# %% filled wrong: two at a time, then the third
-filled = ["F0 F1 B0 B1 W0 W1 F2 B2 W2"] * 3
+# %% filled wrong: two at a time
+filled = ["F0 F1 B0 B1 W0 W1 F2 F3 B2 B3 W2 W3"] * 3
 
 # %% filled wrong: one at a time
-filled = ["F0 B0 W0 F1 B1 W1 F2 B2 W2"] * 3
+filled = ["F0 B0 W0 F1 B1 W1 F2 B2 W2 F3 B3 W3"] * 3
 
 # %% filled wrong: a weight half before its input half
-filled = ["F0 W0 B0 F1 B1 W1 F2 B2 W2"] * 3
+filled = ["F0 W0 B0 F1 B1 W1 F2 B2 W2 F3 B3 W3"] * 3
 
 # %% filled wrong: one unit too late
 filled = [
-    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
-    "F0 B0 F1 W0 F2 B1 W1 B2 W2",
-    "F0 B0 F1 B1 W0 W1 F2 B2 W2",
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3",
+    "F0 F1 B0 B1 W0 F2 W1 F3 B2 B3 W2 W3",
+    "F0 B0 W0 F1 B1 W1 F2 B2 W2 F3 B3 W3",
 ]
 
 # %% filled wrong: in time, with room for three on one stage
 filled = [
-    "F0 F1 F2 B0 W0 B1 W1 B2 W2",
-    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
-    "F0 B0 F1 W0 F2 B1 W1 B2 W2",
+    "F0 F1 F2 B0 W0 B1 W1 F3 B2 W2 B3 W3",
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3",
+    "F0 B0 F1 W0 B1 F2 W1 B2 F3 B3 W2 W3",
 ]
 
-# %% filled right: weight halves early on the last stages
+# %% filled right: as lists
 filled = [
-    "F0 F1 B0 W0 F2 B1 W1 B2 W2",
-    "F0 B0 F1 W0 F2 B1 W1 B2 W2",
-    "F0 B0 W0 F1 B1 W1 F2 B2 W2",
+    "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 B3 W3".split(),
+    "F0 F1 B0 B1 W0 F2 W1 F3 B2 W2 B3 W3".split(),
+    "F0 B0 F1 B1 W0 F2 B2 W1 F3 B3 W2 W3".split(),
 ]
 
-# %% filled right: other numbers, weight halves late
-first = "F2 F1 B2 W2 F0 B1 W1 B0 W0"
-filled = [first, "F2 F1 B2 B1 W2 F0 B0 W1 W0", "F2 B2 F1 B1 W2 F0 B0 W1 W0"]
+# %% filled right: other numbers for the microbatches
+first = "F3 F1 B3 W3 F2 B1 W1 F0 B2 W2 B0 W0"
+middle = "F3 F1 B3 B1 W3 F2 W1 F0 B2 B0 W2 W0"
+filled = [first, middle, "F3 B3 F1 B1 W3 W1 F2 B2 F0 B0 W2 W0"]
 
 
 # %% forward wrong: weights are gathered
@@ -812,92 +1147,175 @@ def pipeline_forward(In, W):
     return jnp.stack(done)[None] * (stage == p - 1)
 
 
+# %% forward equivalent: line 7: 0 becomes 1
+# A device has one matrix, and JAX takes the last one for any number beyond.
+
+
+# %% forward equivalent: line 12: 0 becomes 1
+# A device has one matrix, and JAX takes the last one for any number beyond.
+
+
+# %% forward equivalent: line 11: `(tick + 1) % m` loses its right side
+# Beyond the last microbatch stage 0 has no work, and nobody sees what it reads.
+
+
 # %% best wrong: memory does not matter
-def best(p, m, v, F, B, W, room):
-    idle = {
-        "1F1B": F + B + W,
-        "interleaved": (F + B + W) / v,
-        "zero-bubble": F + B - W,
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
     }
-    return min(idle, key=idle.get)
+    fitting = {k: idle for k, (idle, held) in options.items()}
+    return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: chunks take as much room as stages
-def best(p, m, v, F, B, W, room):
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
     options = {
-        "1F1B": (F + B + W, p),
-        "interleaved": ((F + B + W) / v, min((v + 1) * p - 1, v * m)),
-        "zero-bubble": (F + B - W, p),
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
     }
     fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: interleaving holds what 1F1B holds
-def best(p, m, v, F, B, W, room):
-    if room < p:
-        return "none"
-    zero = F + B - W < (F + B + W) / v
-    return "zero-bubble" if zero else "interleaved"
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, p * saved),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
+# %% best wrong: what halves keep is not counted
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * saved),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
+# %% best wrong: one weight half waits
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * saved + kept),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
+# %% best wrong: one weight half too few waits
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * saved + (p - 1) * kept),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: all halves are of one length
-def best(p, m, v, F, B, W, room):
+def best(p, m, v, F, B, W, saved, kept, room):
     chunks = min((v + 1) * p - 1, v * m)
     options = {
-        "1F1B": (3, p),
-        "interleaved": (3 / v, chunks / v),
-        "zero-bubble": (1, p),
+        "1F1B": (3, p * saved),
+        "interleaved": (3 / v, chunks * saved / v),
+        "zero-bubble": (1, p * (saved + kept)),
     }
     fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: more microbatches than there are
-def best(p, m, v, F, B, W, room):
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = (v + 1) * p - 1
     options = {
-        "1F1B": (F + B + W, p),
-        "interleaved": ((F + B + W) / v, ((v + 1) * p - 1) / v),
-        "zero-bubble": (F + B - W, p),
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
     }
     fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: idle times rounded down
-def best(p, m, v, F, B, W, room):
+def best(p, m, v, F, B, W, saved, kept, room):
     chunks = min((v + 1) * p - 1, v * m)
     options = {
-        "interleaved": ((F + B + W) // v, chunks / v),
-        "zero-bubble": (F + B - W, p),
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) // v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
     }
     fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
 # %% best wrong: microbatches held rounded down
-def best(p, m, v, F, B, W, room):
+def best(p, m, v, F, B, W, saved, kept, room):
     chunks = min((v + 1) * p - 1, v * m)
     options = {
-        "interleaved": ((F + B + W) / v, chunks // v),
-        "zero-bubble": (F + B - W, p),
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks // v * saved),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
     }
     fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
     return min(fitting, key=fitting.get) if fitting else "none"
 
 
+# %% best wrong: the bubble of zero-bubble is none
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (0, p * (saved + kept)),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held <= room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
+# %% best wrong: all rooms are full at the last byte
+def best(p, m, v, F, B, W, saved, kept, room):
+    chunks = min((v + 1) * p - 1, v * m)
+    options = {
+        "1F1B": (F + B + W, p * saved),
+        "interleaved": ((F + B + W) / v, chunks * saved / v),
+        "zero-bubble": (F + B - W, p * (saved + kept)),
+    }
+    fitting = {k: idle for k, (idle, held) in options.items() if held < room}
+    return min(fitting, key=fitting.get) if fitting else "none"
+
+
 # %% best right: cases
-def best(p, m, v, F, B, W, room):
-    if v * room >= min((v + 1) * p - 1, v * m):
-        if p > room or F + B + W < v * (F + B - W):
+def best(p, m, v, F, B, W, saved, kept, room):
+    if v * room >= saved * min((v + 1) * p - 1, v * m):
+        fast = F + B + W < v * (F + B - W)
+        if fast or p * (saved + kept) > room:
             return "interleaved"
-    return "zero-bubble" if p <= room else "none"
+    if p * (saved + kept) <= room:
+        return "zero-bubble"
+    return "1F1B" if p * saved <= room else "none"
 
 
 # %% best right: asks the simulator
-def best(p, m, v, F, B, W, room):
-    from shardlab import pipeline
-
+def best(p, m, v, F, B, W, saved, kept, room):
     ends = {"none": float("inf")}
     runs = {
         "1F1B": (pipeline.one_f_one_b(p, m, F, B + W), 1),
@@ -905,15 +1323,95 @@ def best(p, m, v, F, B, W, room):
         "zero-bubble": (pipeline.zero_bubble(p, m, F, B + W, W), 1),
     }
     for name, (events, part) in runs.items():
-        if max(pipeline.in_flight(events)) <= part * room:
+        bytes_held = max(pipeline.in_flight(events)) * saved
+        if name == "zero-bubble":
+            bytes_held += p * kept
+        if bytes_held <= part * room:
             ends[name] = pipeline.makespan(events)
     return min(ends, key=ends.get)
 
 
-# %% formulas equivalent: line 6: `Min(m, p - s)` with its arguments reversed
-# Of two numbers the smaller one is the same in either order.
+# %% plans wrong: ZeRO-3 across both racks
+gpu_plan = [3, 8, 1, 18]
+tpu_plan = [3, 8, 1, 64]
 
-# %% order equivalent: line 4: `min(p - s, m)` with its arguments reversed
+# %% plans wrong: a stage in each rack, with ZeRO-1
+gpu_plan = [1, 8, 2, 9]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: three stages, with ZeRO-1
+gpu_plan = [1, 8, 3, 6]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: one copy in each rack
+gpu_plan = [1, 8, 9, 2]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: no more chips a stage than a rack has, cut four ways
+gpu_plan = [3, 4, 2, 18]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: a stage for each node of eight
+gpu_plan = [1, 8, 18, 1]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: half of the racks stand still
+gpu_plan = [3, 8, 1, 9]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: stages of unequal length
+gpu_plan = [1, 8, 4, 4.5]
+tpu_plan = [3, 8, 1, 64]
+
+# %% plans wrong: a pipeline on the slice
+gpu_plan = [3, 8, 2, 9]
+tpu_plan = [3, 8, 2, 32]
+
+# %% plans wrong: ZeRO-1 on the slice
+gpu_plan = [3, 8, 2, 9]
+tpu_plan = [1, 8, 1, 64]
+
+# %% plans wrong: cut four ways on the slice
+gpu_plan = [3, 8, 2, 9]
+tpu_plan = [3, 4, 1, 128]
+
+# %% plans wrong: cut by an axis of the slice and more
+gpu_plan = [3, 8, 2, 9]
+tpu_plan = [3, 16, 1, 32]
+
+# %% plans wrong: d before Z
+gpu_plan = [3, 8, 9, 2]
+tpu_plan = [3, 8, 64, 1]
+
+
+# %% plans right: found by going through all plans
+def smallest(chips, near, room):
+    found = {}
+    for zero in (1, 3):
+        for Y in (1, 2, 4, 8):
+            for Z in range(1, 127):
+                d, rest = divmod(chips, Y * Z)
+                if rest or 126 % Z or d == 0 or 576 % d:
+                    continue
+                states = 406e9 / (Y * Z) * (16 / d if zero == 3 else 4 + 12 / d)
+                held = min(Z, 576 // d) * 126 // Z * 4.56e9 / Y
+                if states + held <= room and (zero == 1 or Y * d <= near):
+                    found[zero, Y, Z, d] = (Z - 1) * d
+    return min(found, key=found.get)
+
+
+gpu_plan = smallest(144, 72, 186e9)
+tpu_plan = smallest(512, 512, 96e9)
+
+# %% plans right: from what is left for d
+Y, Z = 8, 2
+gpu_plan = np.array([3, Y, Z, 144 // (Y * Z)])
+tpu_plan = (3.0, Y, 1, 512 / Y)
+
+# %% formulas equivalent: line 7: `Max(0, (p - 1) * (3 - q))` with its arguments reversed
+# Of two numbers the larger one is the same in either order.
+
+# %% order equivalent: line 4: `min(2 * (p - s) - 1, m)` with its arguments reversed
 # Of two numbers the smaller one is the same in either order.
 
 # %% legal equivalent: line 8: 3 becomes 4
@@ -922,11 +1420,14 @@ def best(p, m, v, F, B, W, room):
 # %% best equivalent: line 4: `min((v + 1) * p - 1, v * m)` with its arguments reversed
 # Of two numbers the smaller one is the same in either order.
 
-# %% forward equivalent: line 7: 0 becomes 1
+# %% best equivalent: line 6: `F + B + W` loses its right side
+# Whatever else fits ends sooner than 1F1B, also if that is taken for F + B.
+
+# %% repaired equivalent: line 7: 0 becomes 1
 # A device has one matrix, and JAX takes the last one for any number beyond.
 
-# %% forward equivalent: line 12: 0 becomes 1
+# %% repaired equivalent: line 9: 0 becomes 1
 # A device has one matrix, and JAX takes the last one for any number beyond.
 
-# %% forward equivalent: line 11: `(tick + 1) % m` loses its right side
-# Beyond the last microbatch stage 0 has no work, and nobody sees what it reads.
+# %% repaired equivalent: line 10: 0 becomes 1
+# A stage before the last one has its dx replaced before anybody sees it.
