@@ -1,10 +1,11 @@
 """Writes book/strategies.md: every strategy, run and counted and weighed."""
 
-import hashlib
 import os
 import re
 import sys
+from pathlib import Path
 
+from tools import text
 from tools.text import ROOT
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -18,8 +19,6 @@ from shardlab.transformer import evidence as transformer  # noqa: E402
 
 TARGET = ROOT / "book/strategies.md"
 # What the page depends on; a change elsewhere does not run it again.
-MODULES = ("agreement", "arguments", "evidence", "memory", "pipeline")
-PACKAGES = ("cost", "count", "pipeline", "plan", "strategies", "transformer")
 WAYS = {"forward": "→", "backward": "←", "update": "↻"}
 MARK = re.compile(r"^% made from ([0-9a-f]+)$", re.MULTILINE)
 DIGITS = 5  # a deviation below 1e-5: what float32 promises after such sums
@@ -347,14 +346,8 @@ def large_bytes(of, model, X, Y):
 
 def origin():
     """What the page depends on, as a hexadecimal digest."""
-    paths = [ROOT / f"shardlab/{module}.py" for module in MODULES]
-    paths += [
-        p for of in PACKAGES for p in (ROOT / "shardlab" / of).glob("*.py")
-    ]
-    digest = hashlib.sha256((ROOT / "tools/strategies.py").read_bytes())
-    for path in sorted(path for path in paths if path.is_file()):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    mine = Path(__file__).read_text(encoding="utf-8")
+    return text.digest(mine, mine)
 
 
 def body():
