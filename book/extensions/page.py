@@ -1,23 +1,12 @@
-"""What the page needs beyond Jupyter Book: local mathematics, JupyterLab."""
+"""What the page needs beyond Jupyter Book: no stored errors, JupyterLab."""
 
-import importlib
 import json
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
-from sphinx.util.fileutil import copy_asset
 
 # Where `make lab` serves; its folder is work/, to which it copies notebooks.
 JUPYTERLAB = "http://localhost:8888/lab/tree/"
-MATHJAX = "tex-svg.js"  # one file: draws formulas as SVG, needs no fonts
-
-
-def copy_mathjax(app, error):
-    """Put the one file of MathJax that the pages use beside them."""
-    if error is None and app.builder.format == "html":
-        package = importlib.import_module("sphinx-mathjax-offline")
-        file = Path(package.__file__).parent / "static/mathjax" / MATHJAX
-        copy_asset(str(file), str(Path(app.outdir) / "_static/mathjax"))
 
 
 def untagged_errors(path):
@@ -68,8 +57,6 @@ def add_lab_button(app, pagename, templatename, context, doctree):
 
 def setup(app):
     """Sphinx calls this when it loads the extension."""
-    app.config.mathjax_path = f"mathjax/{MATHJAX}"
     app.connect("env-before-read-docs", refuse_stored_errors)
     app.connect("html-page-context", add_lab_button, priority=502)
-    app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

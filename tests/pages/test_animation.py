@@ -1,17 +1,19 @@
 """Films of blocks that move: what they show, and how they are played."""
 
 import re
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from shardlab import plot, ring
+from shardlab.plot import templates
 from shardlab.plot.films import FRAME
 from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
-MAX_FILM = 100_000  # bytes
+MAX_FILM = 120_000  # bytes
 
 
 def own(N, parts=1):
@@ -116,8 +118,10 @@ def test_a_film_says_how_much_the_busiest_link_carries():
     )
     assert said == [
         "Start",
-        "Step 1 of 2: 8 links in use, the busiest carries one block",
-        "Step 2 of 2: 8 links in use, the busiest carries half a block",
+        "Step 1 of 2: 8 links in use, the busiest carries one block. "
+        "So far 16 bytes on the busiest link, 128 on all",
+        "Step 2 of 2: 8 links in use, the busiest carries half a block. "
+        "So far 24 bytes on the busiest link, 192 on all",
     ]
     start = [{0: np.array([1])}, {}]
     lone = plot.player(ring.broadcast_steps(8, 2, directions=1), start, "x")
@@ -130,20 +134,52 @@ def test_every_moment_is_drawn_inside_its_picture():
             moments = plot.film(*run("all_to_all", N, wrap=wrap))
             scene = plot.stage(moments, wrap)
             for chip in range(N):
-                x, y = scene.corner(chip)
-                assert 0 <= x <= FRAME - scene.width * scene.columns
-                assert 8 <= y <= FRAME - scene.height * scene.rows
+                x, y = scene.middle(chip)
+                wide, high = scene.box()
+                assert 0 <= x - wide / 2 < x + wide / 2 <= FRAME
+                assert 0 <= y - high / 2 < y + high / 2 <= scene.bottom()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("N", [2, 3, 4, 5, 6, 8])
+def test_chips_lie_apart_and_wires_join_them(name, N):
+    scene = plot.stage(plot.film(*run(name, N)))
+    wide, high = scene.box()
+    for one, other in scene.wires():
+        (x, y), (u, v) = scene.middle(one), scene.middle(other)
+        assert abs(x - u) >= wide + 8 or abs(y - v) >= high + 8
+        start, end = scene.way(one, other)
+        assert np.hypot(*(end - start)) > 8
+    html = plot.player(*run(name, N), name).html
+    assert html.count("<use ") == html.count("<figure>") - 1
+
+
+def test_words_of_a_film_are_text_and_not_html():
+    film = plot.player(*run("all_gather", 2), 'a <b> & "c" FIGURES')
+    assert "<b>" not in film.html
+    assert "a &lt;b&gt; &amp; &#34;c&#34; FIGURES" in film.html
+    steps = ring.all_gather_steps(16, 2, directions=1)
+    assert "<i>" not in plot.product_player(steps, 2, "<i>").html
+
+
+def test_the_page_has_the_look_of_the_films():
+    assert Path("book/style/films.css").read_text() == templates.sheet()
+    assert "films.css" in Path("_config.yml").read_text()
 
 
 def test_the_four_collectives_are_drawn_from_their_films():
-    axes = plot.exchanges({name: run(name, 3) for name in RUNS})
-    assert axes.shape == (4, 2)
-    for row, name in zip(axes, RUNS, strict=True):
-        for ax, n in zip(row, (0, -1), strict=True):
-            held = sum(map(len, plot.film(*run(name, 3))[n]))
-            digits = [t for t in ax.texts if t.get_text().isdecimal()]
-            assert len(digits) == held
-    plt.close(axes[0, 0].figure)
+    ax = plot.exchanges({name: run(name, 3) for name in RUNS})
+    held = sum(
+        sum(map(len, moment))
+        for name in RUNS
+        for moment in (plot.film(*run(name, 3))[n] for n in (0, -1))
+    )
+    digits = [t for t in ax.texts if t.get_text().isdecimal()]
+    assert len(digits) == held
+    # A sum of three terms has two. There are 3 after a ReduceScatter, 9 after
+    # an AllReduce, and each is of two elements.
+    assert sum(t.get_text() == "+" for t in ax.texts) == 2 * 2 * (3 + 9)
+    plt.close(ax.figure)
 
 
 # ---- in a browser ------------------------------------------------------------
@@ -171,13 +207,18 @@ def test_buttons_step_forth_and_back_and_films_do_not_mind_each_other(
     films, open_page
 ):
     first, second = open_page(films).locator(".sbs-film").all()
-    assert shown(first) == shown(second) == [0]
+    # A film begins with a moment that shows something, and starts at 0.
+    assert (shown(first), shown(second)) == ([1], [1])
+    assert first.get_by_role("slider").input_value() == "0"
     for expected in (1, 2, 3, 3):
         first.get_by_role("button", name="Step").click()
         assert shown(first) == [expected]
     assert first.locator("output").inner_text().startswith("Step 3 of 3")
     first.get_by_role("button", name="Back").click()
-    assert (shown(first), shown(second)) == ([2], [0])
+    assert (shown(first), shown(second)) == ([2], [1])
+    for _ in range(2):
+        first.get_by_role("button", name="Back").click()
+    assert shown(first) == [0]
 
 
 def test_play_runs_to_the_end_and_pause_stops_it(films, open_page):
@@ -213,6 +254,29 @@ def test_keys_play_and_step(films, open_page):
     assert film.get_by_role("button", name="Pause").count() == 1
     page.keyboard.press("Space")
     assert film.get_by_role("button", name="Pause").count() == 0
+
+
+def test_the_bar_goes_to_any_moment_and_the_speed_can_be_changed(
+    films, open_page
+):
+    film = open_page(films).locator(".sbs-film").first
+    bar = film.get_by_role("slider")
+    bar.fill("2")
+    assert shown(film) == [2]
+    assert bar.get_attribute("aria-valuetext").startswith("Step 2 of 3")
+    film.get_by_role("button", name="Back").click()
+    assert bar.input_value() == "1"
+    speed = film.get_by_role("button", name="Speed")
+    speed.click()
+    assert speed.inner_text() == "2×"
+
+
+def test_all_moments_are_printed(films, open_page):
+    page = open_page(films)
+    page.emulate_media(media="print")
+    film = page.locator(".sbs-film").first
+    assert shown(film) == [0, 1, 2, 3]
+    assert not film.get_by_role("button", name="Play").is_visible()
 
 
 def moving(film):

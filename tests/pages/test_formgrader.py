@@ -72,7 +72,7 @@ def solution():
             marked(
                 new_code_cell(
                     "from shardlab import check\n"
-                    "from shardlab.grading import student\n"
+                    "from shardlab.checks import student\n"
                     "check.equal('answer', student.value('answer'), 42)"
                 ),
                 grade=True,
@@ -147,6 +147,23 @@ def submission(page, url, who):
     )
     page.goto(f"{url}/formgrader/submissions/{number}/")
     page.wait_for_selector(".nbgrader_cell")
+    # Scores and comments come after the page; until then a box is empty,
+    # and what is written into it is lost.
+    page.wait_for_function(
+        "formgrader.grades.loaded && formgrader.comments.loaded"
+    )
+
+
+def saved(page, box, text, kind):
+    """Write into a box and wait until the gradebook has taken it."""
+    with page.expect_response(
+        lambda reply: (
+            f"/api/{kind}/" in reply.url and reply.request.method == "PUT"
+        )
+    ) as reply:
+        box.fill(text)
+        box.press("Tab")
+    assert reply.value.ok
 
 
 def scores(root):
@@ -199,12 +216,9 @@ def test_a_written_answer_is_graded_and_kept_when_graded_again(
 ):
     submission(page, formgrader, "ada")
     cell = page.locator(".nbgrader_cell", has_text="Because it is")
-    cell.locator("input.score").fill("2.5")
-    cell.locator("input.score").press("Tab")
+    saved(page, cell.locator("input.score"), "2.5", "grade")
     box = page.locator("textarea.comment").last
-    box.fill("Counted by whom?")
-    box.press("Tab")
-    page.wait_for_timeout(1500)
+    saved(page, box, "Counted by whom?", "comment")
     assert scores(graded)["ada"] == [4.5, 2.5]
     assert python(graded, "-c", GRADE).returncode == 0
     assert scores(graded) == {"ada": [4.5, 2.5], "mallory": [0.0, None]}

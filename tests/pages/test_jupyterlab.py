@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.pages.server import TOKEN, jupyterlab
 from tests.tree import copy
-from tools import work
+from tools import execution, text, work
 
 STEM = "01_sharded_arrays"
 
@@ -17,25 +17,81 @@ STEM = "01_sharded_arrays"
 def lab(tmp_path_factory):
     """JupyterLab on a student's folder; (its address, the folder)."""
     root = copy(tmp_path_factory.mktemp("student"))
+    chapters = root / "chapters"
+    for path in chapters.glob("*.ipynb"):
+        path.unlink()
+    made = text.notebook(chapter(root))
+    execution.run(made, chapters)
+    nbformat.write(made, chapters / "04_rings.ipynb")
     work.copy_missing(root)
+    work.trust(root)
     folder = root / "work"
     with jupyterlab(root, folder, root / "tools/jupyterlab.py") as url:
         yield url, folder
 
 
+def chapter(root):
+    """The path of the small chapter of the guide for authors, as a text."""
+    guide = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^````md\n(.*?)^````$", guide, re.S | re.M)
+    path = root / "made/chapters/04_rings.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(example, encoding="utf-8")
+    return path
+
+
 @pytest.fixture
-def notebook(lab, chromium):
-    """A tab of the browser with the exercise open and its kernel idle."""
-    url, _ = lab
+def opened(lab, chromium):
+    """A function that opens a notebook, in a tab with its kernel idle."""
     context = chromium.new_context(viewport={"width": 1400, "height": 1000})
-    page = context.new_page()
-    page.goto(f"{url}/lab/tree/{STEM}/{STEM}.ipynb?token={TOKEN}&reset")
+    yield lambda path: open_notebook(lab[0], context.new_page(), path)
+    context.close()
+
+
+@pytest.fixture
+def notebook(opened):
+    """A tab of the browser with the exercise open and its kernel idle."""
+    return opened(f"{STEM}/{STEM}.ipynb")
+
+
+def open_notebook(url, page, path):
+    """Open the notebook at `path`; returns the page."""
+    page.goto(f"{url}/lab/tree/{path}?token={TOKEN}&reset")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
     wait_until_idle(page)
     page.wait_for_timeout(1000)
     answer_dialogs(page)
-    yield page
-    context.close()
+    return page
+
+
+def test_a_chapter_shows_ideas_and_pictures_and_folds_the_rest(opened):
+    page = opened("chapters/04_rings.ipynb")
+    cells = page.locator(".jp-CodeCell")
+    expect(cells).to_have_count(4)
+    setup, idea, figure, evidence = (cells.nth(n) for n in range(4))
+    for cell, line in (
+        (setup, "# Set-up"),
+        (figure, "# Figure 4.1"),
+        (evidence, "# Checked: formula = busiest link, for rings of 2 to 32"),
+    ):
+        expect(cell.locator(".cm-content:visible")).to_have_count(0)
+        expect(cell).to_contain_text(line)
+    expect(idea.locator(".cm-content")).to_contain_text("agree(formula")
+    expect(idea).to_contain_text("formula 72 bytes ✓ counted on links 72 bytes")
+    expect(figure.locator(".jp-RenderedSVG img")).to_be_visible()
+    caption = page.locator(".jp-MarkdownCell", has_text="Figure 4.1. From 8")
+    expect(caption).to_contain_text("From 8 chips on")
+
+
+def test_a_link_leads_to_its_figure(opened):
+    page = opened("chapters/04_rings.ipynb")
+    page.set_viewport_size({"width": 1400, "height": 420})
+    link = page.locator(".jp-RenderedMarkdown a", has_text="Figure 4.1")
+    link.scroll_into_view_if_needed()
+    anchor = page.locator("[data-jupyter-id=fig-share]").locator("xpath=..")
+    expect(anchor).not_to_be_in_viewport()
+    link.click()
+    expect(anchor).to_be_in_viewport()
 
 
 def wait_until_idle(page):
@@ -97,15 +153,23 @@ def test_run_all_reaches_the_last_cell(lab, notebook):
     assert {o.ename for o in said} == {"NotAnswered"}
     expect_below(
         notebook,
-        "def check_one_device",
+        "def bytes_on_one_device",
         "NotAnswered: bytes_on_one_device returns nothing yet",
     )
 
 
+NEXT = "xpath=following::div[contains(@class, 'jp-CodeCell')][1]"
+
+
 def expect_below(page, words, said):
-    """Insist on what stands, and alone, below the code cell with `words`."""
-    cell = page.locator(".jp-CodeCell", has_text=words).first
+    """Insist on what the check below the answer with `words` says, alone.
+
+    The check is folded: of its code one line is seen.
+    """
+    cell = page.locator(".jp-CodeCell", has_text=words).first.locator(NEXT)
     cell.scroll_into_view_if_needed()
+    placeholder = cell.locator(".jp-InputPlaceholder, .jp-Placeholder-content")
+    expect(placeholder.first).to_contain_text("# Check, ")
     below = cell.locator(".jp-OutputArea-output pre")
     expect(below).to_have_text(said, timeout=20_000)
 
@@ -131,16 +195,16 @@ def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
     answer(notebook, head + "    return I * J / (X * Y) / hbm_bw")
     expect_below(
         notebook,
-        "def check_read",
+        "def read_seconds",
         re.compile(
             r"^WrongAnswer: read_seconds\(960, 4096, 5, 3, \S+\) gave \S+: "
-            "elements, not bytes: float32 takes 4 bytes each$"
+            "you count elements; a float32 takes 4 bytes$"
         ),
     )
     answer(notebook, head + "    return 4 * I * J / (X * Y) / hbm_bw")
     expect_below(
         notebook,
-        "def check_read",
+        "def read_seconds",
         "read_seconds: these checks passed; hidden checks run when graded.",
     )
 

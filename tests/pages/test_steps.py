@@ -6,16 +6,18 @@ from itertools import pairwise
 import pytest
 
 from shardlab import pipeline, plot, room, timeline
-from shardlab.plot.axes import FILLS
+from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME
 from shardlab.plot.pipes import letters, saved, waiting, working
 from shardlab.plot.schedules import LOOKS
-from shardlab.plot.steps import scenes
+from shardlab.plot.steps import GUTTER, TALL, TOP, scenes
 from shardlab.room import Stay
 from shardlab.timeline import Done, Task
 from tests.pages.browser import PAGE, overflow
 
-MAX_FILM = 60_000  # bytes
+MAX_FILM = 80_000  # bytes
+FILLS = [shade("X", chip, 4) for chip in range(4)]
+SAVED = colour("memory-1")
 MATRIX, PART, TOKENS = 4096, 1024, 1280  # bytes, PART on each of 4 chips
 
 
@@ -147,7 +149,7 @@ def boxes(drawn):
 
 
 def pitch(N):
-    return (FRAME - 24) / N
+    return (FRAME - GUTTER) / N
 
 
 @pytest.mark.parametrize("N", [2, 4])
@@ -159,19 +161,20 @@ def test_the_area_that_is_filled_is_what_is_held(N):
     for (_, drawn), scene in zip(film, scenes(played, stays), strict=True):
         areas = [0] * N
         for _, x, _, width, height in boxes(drawn):
-            areas[int((x - 24) / pitch(N))] += width * height
+            areas[int((x - GUTTER) / pitch(N))] += width * height
         # Of a whole W the chip's own rows are drawn once.
         twice = sum(w in ("W0", "W1") for w in scene.held) * MATRIX / N
         width = int((pitch(N) - 8) / L) - 3
         for area in areas:
-            held = area / (24 * width) * MATRIX
+            held = area / (TALL * width) * MATRIX
             assert held == pytest.approx(scene.bytes - twice, rel=0.02)
 
 
 def test_fills_are_those_of_the_owner():
     film = figures(plot.step_player(*step(), "x"))
     for chip in range(4):
-        first, last = 24 + chip * 84, 24 + (chip + 1) * 84
+        first = GUTTER + chip * pitch(4)
+        last = first + pitch(4)
         fills = [
             [box[0] for box in boxes(drawn) if first <= box[1] < last]
             for _, drawn in film
@@ -184,22 +187,28 @@ def test_fills_are_those_of_the_owner():
 
 def test_rows_lie_where_they_are_in_the_matrix():
     film = figures(plot.step_player(*step(), "x"))
-    top = {"W": 46, "dW": 46 + 24 + 3 * 6 + 2 * 7.5}
+    top = {"W": TOP, "dW": TOP + TALL + 3 * 6 + 2 * 12.5}
     for chip in range(4):
         here = [
-            [box[2] for box in boxes(drawn) if int((box[1] - 24) / 84) == chip]
+            [
+                b[2]
+                for b in boxes(drawn)
+                if int((b[1] - GUTTER) / pitch(4)) == chip
+            ]
             for _, drawn in film
         ]
-        mine = [top[row] + 6 * chip for row in ("W", "dW")]
+        mine = [top[row] + 10 * chip for row in ("W", "dW")]
         assert here[0].count(mine[0]) == 3  # of each layer
         assert set(here[-1]) == set(mine)
-        assert [here[1].count(46 + 6 * k) for k in range(4)] == [
+        assert [here[1].count(TOP + 10 * k) for k in range(4)] == [
             3 if k == chip else 1 for k in range(4)
         ]
 
 
 def test_what_is_multiplied_has_a_thick_frame():
-    factors = {"F": {46, 76}, "D": {76, 89.5}, "B": {46, 89.5}}
+    W, In = TOP, TOP + TALL + 6
+    dOut = In + 12.5 + 6
+    factors = {"F": {W, In}, "D": {In, dOut}, "B": {W, dOut}}
     played, stays = step()
     film = figures(plot.step_player(played, stays, "x"))
     for (_, drawn), scene in zip(film, scenes(played, stays), strict=True):
@@ -209,7 +218,9 @@ def test_what_is_multiplied_has_a_thick_frame():
         for path, task in zip(thick, products, strict=True):
             places = [tuple(map(float, box[:2])) for box in BOX.findall(path)]
             assert {y for _, y in places} == factors[task[0]]
-            lefts = [24 + 84 * chip + 25 * int(task[1]) for chip in range(4)]
+            across = int((pitch(4) - 8) / 3)
+            lefts = [GUTTER + pitch(4) * c for c in range(4)]
+            lefts = [x + across * int(task[1]) for x in lefts]
             assert sorted({x for x, _ in places}) == lefts
             assert len(places) == 8
 
@@ -226,9 +237,9 @@ def test_what_comes_over_the_network_slides_from_where_it_was():
         assert len(slides) == 12 * len(moves) == drawn.count('class="s"')
         for away, inside in slides:
             for fill, x, *_ in boxes(inside):
-                source = (x + float(away) - 24) / 84
+                source = (x + float(away) - GUTTER) / pitch(4)
                 assert int(source) == FILLS.index(fill)
-                assert int((x - 24) / 84) != int(source)
+                assert int((x - GUTTER) / pitch(4)) != int(source)
 
 
 def test_a_film_says_what_chips_and_network_do():
@@ -367,12 +378,12 @@ def test_what_is_drawn_of_a_pipeline_is_what_there_is(name):
         piles, runs = saved(events, time), working(events, time)
         said = [int(n) for n in re.findall(r">(\d+) saved<", drawn)]
         assert said == [len(piles.get(stage, ())) for stage in range(p)]
-        blocks = sum(fill == "#fee391" for fill, *_ in boxes_of(drawn))
+        blocks = sum(fill == SAVED for fill, *_ in boxes_of(drawn))
         assert blocks == sum(said)
         assert drawn.count(">idle<") == p - len(runs)
         tasks = [t for stage in sorted(runs) for t in runs[stage]]
         inbox = sum(map(len, waiting(events, ways, time).values()))
-        here = [fill for fill, *_ in boxes_of(drawn) if fill != "#fee391"]
+        here = [fill for fill, *_ in boxes_of(drawn) if fill != SAVED]
         assert len(here) == len(tasks) + inbox
         for task in tasks:
             assert f">{task.name()}<" in drawn
@@ -393,12 +404,12 @@ def boxes_of(drawn):
 def test_a_block_slides_from_the_stage_that_made_it():
     film = figures(pipes("gpipe"))
     away = [set(re.findall(r"--x:(-?\d+)px", drawn)) for _, drawn in film]
-    assert away[:9] == [set()] + 8 * [{"-90"}]  # activations come from left
+    assert away[:9] == [set()] + 8 * [{"-160"}]  # activations come from left
     assert away[9] == set()  # the last stage turns round
-    assert away[10:18] == 8 * [{"90"}]  # gradients from right
-    arrows = [set(re.findall(r"h(-?14)l", drawn)) for _, drawn in film]
+    assert away[10:18] == 8 * [{"160"}]  # gradients from right
+    arrows = [set(re.findall(r"h(-?26)l", drawn)) for _, drawn in film]
     assert arrows == [
-        {"90": {"-14"}, "-90": {"14"}}.get(min(way, default=""), set())
+        {"160": {"-26"}, "-160": {"26"}}.get(min(way, default=""), set())
         for way in away
     ]
 
@@ -510,7 +521,7 @@ def test_words_stay_inside_their_boxes(phone):
         const of = e => e.getBBox(), inside = [];
         for (const text of figure.querySelectorAll('svg text')) {
             const t = of(text);
-            if (t.x < -1 || t.x + t.width > 361) inside.push(text.textContent);
+            if (t.x < -1 || t.x + t.width > 641) inside.push(text.textContent);
             for (const rect of figure.querySelectorAll('svg rect')) {
                 const r = of(rect), middle = t.y + t.height / 2;
                 const lies = t.x >= r.x && t.x < r.x + r.width

@@ -45,7 +45,7 @@ def test_a_sweep_is_small_and_the_same_every_time():
 def test_what_is_said_is_escaped():
     assert "<3>" not in made().html
     assert 'data-says="B = 3: &lt;3&gt; is shown."' in made().html
-    assert 'aria-label="a &quot;small&quot; one"' in made().html
+    assert 'aria-label="a &#34;small&#34; one"' in made().html
 
 
 def points(path):
@@ -67,9 +67,39 @@ def test_curves_are_straight_where_they_should_be_and_inside_the_frame():
         assert len(piece) == (4 if steps[0] < 0 else 3)
 
 
+def test_the_best_and_what_is_shaded_are_where_they_are_said_to_be():
+    marked = [m._replace(best=4, shades=((2, 8), (4, 8))) for m in moments()]
+    html = made(moments=marked).html
+    ground = re.findall(r'<path class="s" d="M([\d.]+) 10H([\d.]+)V', html)
+    assert ground[:2] == [("163.3", "382.0"), ("272.7", "382.0")]
+    assert html.count('class="b" d="M272.7 10V230"') == len(marked)
+    dots = re.findall(r'class="d l(\d)" d="M272.7 [\d.]+h0"', html)
+    assert dots == ["0", "1"] * len(marked)
+    gap = made(moments=[m._replace(best=1) for m in moments()]).html
+    assert "d l0" in gap
+    assert "d l1" not in gap
+
+
+def test_curves_are_cut_off_at_the_limits():
+    html = made(limits=(0.5, 20)).html
+    assert '<svg x="54" y="10" width="332" height="220"' in html
+    assert ">10</text>" in html
+    assert ">100</text>" not in html
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"limits": (2, 2)}, "limits must be 0 < low < high"),
+        ({"limits": (0, 2)}, "limits must be 0 < low < high"),
+        (
+            {"moments": [moments(1)[0]._replace(best=9)]},
+            "best and shades at B = 1 must lie from 1 to 8",
+        ),
+        (
+            {"moments": [moments(1)[0]._replace(shades=((0.5, 2),))]},
+            "best and shades at B = 1 must lie from 1 to 8",
+        ),
         ({"start": 5}, "start must be below the 5 moments, got 5"),
         ({"start": -1}, "start must be"),
         ({"x": [0, 1, 2, 4]}, "x must be two or more rising numbers above 0"),
