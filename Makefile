@@ -7,8 +7,8 @@ export PYTHONPATH :=
 export JAX_PLATFORMS := cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs book preview notebooks test test-grading check lab \
-	reset grade review bench lock clean
+.PHONY: help setup programs book preview notebooks test test-long check lab \
+	reset folder grade review pdf dist bench canary lock clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -29,17 +29,23 @@ preview: setup  ## show the page of one chapter: CHAPTER=01, RUN=1 to execute
 notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.notebooks
 	@$(PY) -m tools.sources
+	@$(PY) -m tools.back_matter
+	@$(PY) -m tools.api
+	@$(PY) -m tools.machines
 	@$(PY) -m tools.strategies
 	@$(PY) -m tools.checks
 
-test: programs  ## run every test, two at a time
-	@echo "running all tests on two cores: about twenty minutes"
-	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --nbval \
-		--nbval-current-env --nbval-cell-timeout 600 tests chapters solutions
+TESTS = $(PY) -m pytest -n 2 --no-loadscope-reorder -q --durations=10
 
-test-grading: programs  ## every attack, every honest student, whole classes
+test: programs  ## the tests: all notebooks, all values, all pages
+	@echo "running the tests on two cores: about fifteen minutes"
+	@$(TESTS) --dist loadfile --nbval --nbval-current-env \
+		--nbval-cell-timeout 600 tests chapters solutions
+
+test-long: programs  ## what takes longer: attacks, classes, a fresh clone, ...
 	@$(PY) tools/setup.py --database
-	@$(PY) -m pytest -n 2 --dist worksteal -q --suite whole tests/grading
+	@$(TESTS) --dist loadfile --long -m long tests
+	@$(TESTS) --dist worksteal --suite whole -m whole tests/grading
 
 check: setup  ## the quick tests, for an author at work (under a minute)
 	@$(PY) -m tools.notebooks --check
@@ -53,7 +59,11 @@ lab: setup  ## copy missing chapters and exercises to work/, open JupyterLab
 reset: setup  ## a fresh copy of exercise set SET=01; the old one is kept
 	@$(PY) -m tools.work --reset "$(SET)"
 
-grade: setup  ## grade SUBMISSIONS=folder (see book/instructors.md)
+folder:
+	@if [ -z "$(SUBMISSIONS)" ]; then \
+		echo "say which folder: make grade SUBMISSIONS=folder" >&2; exit 2; fi
+
+grade: folder setup  ## grade SUBMISSIONS=folder (see book/instructors.md)
 	@$(if $(NO_SANDBOX),,$(PY) tools/setup.py --sandbox)
 	@$(PY) -m shardlab.grading "$(SUBMISSIONS)" \
 		$(if $(NO_SANDBOX),--no-sandbox) $(if $(AGAIN),--again) \
@@ -69,11 +79,20 @@ review: setup  ## open formgrader: scores, feedback, marks for written answers
 	@cd tools/review && DATABASE="$(DATABASE)" ../../$(PY) -m jupyter lab \
 		--config=jupyter_config.py
 
+pdf: programs book  ## print the whole book into one PDF (two minutes)
+	@$(PY) -m tools.pdf
+
+dist: programs book  ## pack page, notebooks and PDF into dist/
+	@$(PY) -m tools.dist
+
 bench: setup  ## measure the instruments, to the screen and work/bench.json
 	@$(PY) -m bench --json work/bench.json
+
+canary: setup  ## run all notebooks with the newest packages; a report
+	@$(PY) -m tools.canary
 
 lock: setup  ## compile requirements.txt from pyproject.toml
 	@$(PY) tools/setup.py --lock
 
 clean:  ## remove the built page and the environment
-	rm -rf _build .venv
+	rm -rf _build dist .venv

@@ -1,11 +1,13 @@
 """What all tests share: eight simulated devices and repeatable examples."""
 
 import os
+import re
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 
 from hypothesis import settings  # noqa: E402
+from xdist.scheduler import LoadScopeScheduling  # noqa: E402
 
 # Examples are drawn from a fixed seed: a red test is red again tomorrow. No
 # deadline: two test workers share two cores, and time is never a verdict.
@@ -13,3 +15,45 @@ settings.register_profile(
     "book", derandomize=True, deadline=None, max_examples=60
 )
 settings.load_profile("book")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="run the tests that are marked long as well",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "long: takes minutes; only with --long, as make test-long"
+    )
+
+
+class Groups(LoadScopeScheduling):
+    """Deals groups of tests to workers, each group to one of them.
+
+    A file is a group, since its tests share fixtures, and so is a notebook,
+    whose cells share a kernel. Each set of exercises is one of its own: all of
+    them together would keep one worker busy long after the others are done.
+    """
+
+    def _split_scope(self, nodeid):
+        place, _, rest = nodeid.partition("::")
+        stem = re.search(r"\[(\d\d_\w+?)[-\]]", rest)
+        return f"{place} {stem[1]}" if stem else place
+
+
+def pytest_xdist_make_scheduler(config, log):
+    if config.getvalue("dist") == "loadfile":
+        return Groups(config, log)
+    return None  # as the option says
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in set(long)]

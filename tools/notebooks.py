@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import execution, release, text
+from tools import execution, release, style, text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,6 +79,13 @@ def make(source, target, execute=True):
         write_if_changed(fresh, target)
         return "executed"
     return "written" if write_if_changed(fresh, target) else "unchanged"
+
+
+def advice(source, target):
+    """What the author of a chapter should look at, in sentences."""
+    if source.parent.name != "chapters":
+        return []
+    return style.faults(stored(target), style.CHAPTER_RULES + style.ADVICE)
 
 
 def stale(pairs):
@@ -163,6 +170,8 @@ def main(arguments=None):
         for source, target in pairs:
             outcome = make(source, target, execute=not options.no_execute)
             print(f"{target.relative_to(ROOT)}: {outcome}")
+            for line in advice(source, target):
+                print(f"    {line}")
         if not options.no_execute:
             for path in make_exercises(ROOT / "exercises", pairs):
                 print(f"{path.relative_to(ROOT)}: up to date")

@@ -9,9 +9,11 @@ from statistics import median, quantiles
 
 import yaml
 
+from tools import cells
 from tools.text import ROOT, module_path, shown_names
 
 MAX_LINES, MAX_MEDIAN, MAX_P90 = 20, 6, 14
+MAX_OPEN = 40  # code cells that a reader sees, of one chapter
 MAX_RUN, MAX_WORDS_FIRST, MAX_WIDTH = 2, 150, 80
 NUMBER_BY, PICTURE_BY = 2, 5
 MAX_DIGITS = 5
@@ -21,6 +23,8 @@ MACHINE = re.compile(
     r"0x[0-9a-f]{6,}|(?<![\w.])/(?:home|root|tmp|usr|work|Users)/|"
     r"\b(?:NamedSharding|Mesh|AbstractMesh|CpuDevice)\("
 )
+# What set-up may call beside imports.
+OPTION = re.compile(r"jax\.config\.update|\w+\.set_(printoptions|style)")
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?:e[+-]?\d+)?(?![\w.])")
 TILED = {"all_gather", "psum_scatter", "all_to_all"}
 
@@ -30,24 +34,44 @@ def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def open_cells(notebook):
+    """The open code cells with their numbers among all code cells.
+
+    In a chapter that does not tell kinds of cells apart, all of them.
+    """
+    numbered = list(enumerate(code_cells(notebook), 1))
+    if not cells.has_kinds(notebook.cells):
+        return numbered
+    return [(number, cell) for number, cell in numbered if cells.is_open(cell)]
+
+
 def lines(cell):
     """How many lines of a cell are not blank."""
     return sum(bool(line.strip()) for line in cell.source.splitlines())
 
 
 def cell_lengths(notebook):
-    """Cells are short: at most 20 lines, most of them far shorter."""
-    counts = [lines(cell) for cell in code_cells(notebook)]
+    """Open cells are short: at most 20 lines, most of them far shorter."""
+    counted = [(n, lines(cell)) for n, cell in open_cells(notebook)]
     faults = [
         f"code cell {number} has {count} lines, at most {MAX_LINES} are allowed"
-        for number, count in enumerate(counts, 1)
+        for number, count in counted
         if count > MAX_LINES
     ]
+    counts = [count for _, count in counted]
     if len(counts) > 1 and median(counts) > MAX_MEDIAN:
         faults.append(f"the median cell has {median(counts):g} lines")
     if len(counts) > 1 and quantiles(counts, n=10)[-1] > MAX_P90:
         faults.append(f"a tenth of the cells has more than {MAX_P90} lines")
     return faults
+
+
+def few_open(notebook):
+    """A chapter that folds what it can has at most 40 open code cells."""
+    count = len(open_cells(notebook))
+    if cells.has_kinds(notebook.cells) and count > MAX_OPEN:
+        return [f"{count} code cells are open, at most {MAX_OPEN} are allowed"]
+    return []
 
 
 def line_widths(notebook):
@@ -67,13 +91,20 @@ def only_imports(cell):
 
 
 def prose_between(notebook):
-    """No more than two code cells follow each other without a sentence."""
+    """No more than two open cells follow each other without a sentence.
+
+    Folded cells do not count, and a caption is no sentence between.
+    """
+    opened = {number for number, _ in open_cells(notebook)}
     faults, run, number = [], [], 0
     for cell in notebook.cells:
         if cell.cell_type != "code":
-            run = []
+            caption = cells.CAPTION in cell.metadata.get("tags", [])
+            run = run if caption else []
             continue
         number += 1
+        if number not in opened:
+            continue
         run.append(cell)
         limit = MAX_RUN + any(only_imports(c) for c in run)
         if len(run) > limit:
@@ -82,12 +113,13 @@ def prose_between(notebook):
 
 
 def words_first(notebook):
-    """A chapter shows its first code after at most 150 words."""
+    """A chapter shows its first code or figure after at most 150 words."""
     words = 0
     for cell in notebook.cells:
-        if cell.cell_type == "code":
+        if cell.cell_type != "code":
+            words += len(cell.source.split())
+        elif cells.is_open(cell) or cells.kind(cell) == "figure":
             break
-        words += len(cell.source.split())
     if words > MAX_WORDS_FIRST:
         return [f"{words} words stand before the first code"]
     return []
@@ -106,30 +138,44 @@ def texts(cell):
     return found
 
 
-def has_picture(cell):
-    """Whether a cell stores a picture."""
+def has_image(cell):
+    """Whether a cell stores a picture that stands still."""
     return any(
-        any(kind.startswith("image/") for kind in output.get("data", {}))
+        kind.startswith("image/")
+        for output in cell.get("outputs", [])
+        for kind in output.get("data", {})
+    )
+
+
+def has_picture(cell):
+    """Whether a cell stores a picture, still or to be played with."""
+    return has_image(cell) or any(
+        "<svg" in output.get("data", {}).get("text/html", "")
         for output in cell.get("outputs", [])
     )
 
 
-def first_results(notebook):
-    """A number is seen by cell 2, a picture by cell 5."""
-    cells, faults = code_cells(notebook), []
-    numbers = [re.search(r"\d", "".join(texts(cell))) for cell in cells]
-    if not any(numbers[:NUMBER_BY]):
-        faults.append(f"no number is seen by code cell {NUMBER_BY}")
-    if not any(has_picture(cell) for cell in cells[:PICTURE_BY]):
-        faults.append(f"no picture is seen by code cell {PICTURE_BY}")
-    return faults
+def first_number(notebook):
+    """A number is seen by the second cell after the set-up."""
+    shown = [c for c in code_cells(notebook) if cells.kind(c) != "setup"]
+    seen = "".join(text for cell in shown[:NUMBER_BY] for text in texts(cell))
+    if not re.search(r"\d", seen):
+        return [f"no number is seen by code cell {NUMBER_BY}"]
+    return []
+
+
+def first_picture(notebook):
+    """A picture is seen by cell 5."""
+    if not any(has_picture(cell) for cell in code_cells(notebook)[:PICTURE_BY]):
+        return [f"no picture is seen by code cell {PICTURE_BY}"]
+    return []
 
 
 def pictures(notebook):
     """A picture is described in words, and its cell ends in plt.show()."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
-        if not has_picture(cell):
+        if not has_image(cell):
             continue
         image = cell.metadata.get("mystnb", {}).get("image", {})
         if len(image.get("alt", "")) < 20:
@@ -137,6 +183,90 @@ def pictures(notebook):
         if cell.source.splitlines()[-1] != "plt.show()":
             faults.append(f"code cell {number} does not end in plt.show()")
     return faults
+
+
+def captions(notebook):
+    """Where kinds are told apart, a picture stands in a figure, captioned."""
+    if not cells.has_kinds(notebook.cells):
+        return []
+    faults, number = [], 0
+    after = [*notebook.cells[1:], None]
+    for cell, below in zip(notebook.cells, after, strict=True):
+        number += cell.cell_type == "code"
+        if cell.cell_type != "code" or not has_picture(cell):
+            continue
+        tags = below.metadata.get("tags", []) if below else []
+        if (kind := cells.kind(cell)) != "figure":
+            faults.append(f"code cell {number} shows a picture as {kind}")
+        elif cells.CAPTION not in tags:
+            faults.append(f"the picture of code cell {number} has no caption")
+    return faults
+
+
+def called(node):
+    """The name of the function that a call calls: "show" for `plt.show()`."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def insists(cell):
+    """Whether a cell asserts anything, or shows an error on purpose."""
+    return cells.RAISES in cell.metadata.get("tags", []) or any(
+        isinstance(node, ast.Assert)
+        or (
+            isinstance(node, ast.Call)
+            and (called(node) == "agree" or called(node).startswith("assert"))
+        )
+        for node in ast.walk(ast.parse(cell.source))
+    )
+
+
+def configures(node):
+    """Whether a statement imports something or sets an option."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return True
+    if isinstance(node, ast.Assign):
+        return all(
+            ast.unparse(target).startswith("os.environ[")
+            for target in node.targets
+        )
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and OPTION.fullmatch(ast.unparse(node.value.func)) is not None
+    )
+
+
+def kinds_kept(notebook):
+    """Evidence insists on something; set-up imports and sets options."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        kind = cells.kind(cell)
+        if kind == "evidence" and not insists(cell):
+            faults.append(f"code cell {number} is evidence and asserts nothing")
+        if kind == "setup" and not all(
+            configures(node) for node in ast.parse(cell.source).body
+        ):
+            faults.append(f"code cell {number} does more than set up")
+    return faults
+
+
+def imports_used(notebook):
+    """What a chapter imports it uses, in a cell of its own."""
+    trees = [ast.parse(cell.source) for cell in code_cells(notebook)]
+    used = {
+        node.id
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+    }
+    return [
+        f"{name} is imported and not used"
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+        if (name := (alias.asname or alias.name).split(".")[0]) not in used
+    ]
 
 
 def outputs(notebook):
@@ -194,7 +324,7 @@ def jax_calls(notebook):
         for node in ast.walk(ast.parse(cell.source)):
             if not isinstance(node, ast.Call):
                 continue
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            name = called(node)
             given = {keyword.arg for keyword in node.keywords}
             if name == "make_mesh" and "axis_types" not in given:
                 faults.append(f"code cell {number}: make_mesh, no axis_types")
@@ -209,15 +339,21 @@ def jax_calls(notebook):
 
 CHAPTER_RULES = (
     cell_lengths,
+    few_open,
     line_widths,
     prose_between,
     words_first,
-    first_results,
+    first_number,
     pictures,
+    captions,
+    kinds_kept,
     outputs,
     errors,
     jax_calls,
+    imports_used,
 )
+# What an author is told when a chapter is made; a reason may be good enough.
+ADVICE = (first_picture,)
 # A solution is a list of questions: its rhythm is another one, and a check is
 # as long as the number of mistakes that it knows by name.
 SOLUTION_RULES = (line_widths, outputs, solved, jax_calls)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from jupytext.myst import MystMetadataParsingError
+
+from tools import cells, in_practice
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +36,15 @@ METADATA = {
     },
 }
 
-SHOW = re.compile(r"^# show: (?P<name>shardlab(\.\w+)+)$", re.MULTILINE)
+# "# show: shardlab.a.f, shardlab.b.g as h": definitions of the library, in
+# order, the last one under another name.
+ITEM = r"shardlab(?:\.\w+)+(?: as \w+)?"
+SHOW = re.compile(
+    rf"^# show: (?P<items>{ITEM}(?:, {ITEM})*)$(?P<more>\n(?=# show: ))?",
+    re.MULTILINE,
+)
+DOOR = "takes"  # the decorator that checks arguments
+LEFT_OUT = ("raises", "source")  # of a docstring, where code is shown
 
 
 def module_path(name):
@@ -45,11 +56,16 @@ def module_path(name):
     return None
 
 
-def shown_source(name):
-    """The source of a function or constant of shardlab, comments kept.
+def shown_source(name, alias=None):
+    """The source of a function or constant of shardlab, as a reader sees it.
+
+    Comments stay. The check of arguments at the door goes, and of the docstring
+    what an error looks like and whose formula it is.
 
     name     dotted, such as "shardlab.cost.t_all_gather"
-    returns  str, as it stands in the module's file
+    alias    the name under which it is shown, also where it calls itself;
+             None: its own
+    returns  str
     raises   ValueError when there is no such definition
     """
     module, _, item = name.rpartition(".")
@@ -60,27 +76,103 @@ def shown_source(name):
     for node in ast.parse(content).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             # A package that passes on what its modules define.
-            for alias in node.names:
-                if item == (alias.asname or alias.name):
-                    return shown_source(f"{node.module}.{alias.name}")
+            for passed in node.names:
+                if item == (passed.asname or passed.name):
+                    origin = f"{node.module}.{passed.name}"
+                    return shown_source(origin, alias or item)
         names = [getattr(node, "name", None)] + [
             target.id
             for target in getattr(node, "targets", [])
             if isinstance(target, ast.Name)
         ]
         if item in names:
-            first = min(
-                [node.lineno]
-                + [d.lineno for d in getattr(node, "decorator_list", [])]
-            )
-            lines = content.splitlines()[first - 1 : node.end_lineno]
-            return "\n".join(lines)
+            lines = content.splitlines()
+            if alias and alias != item:
+                _rename(lines, node, item, alias)
+            return "\n".join(_without_door(lines, node))
     raise ValueError(f"show: {module} defines no {item}")
+
+
+def _rename(lines, node, item, alias):
+    """Write `alias` for each `item` in the lines of a definition."""
+    places = {
+        (found.lineno, found.col_offset)
+        for found in ast.walk(node)
+        if isinstance(found, ast.Name) and found.id == item
+    }
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        start = re.match(r" *(def|class) +", lines[node.lineno - 1]).end()
+        places.add((node.lineno, start))
+    for number, column in sorted(places, reverse=True):
+        line = lines[number - 1].encode()
+        after = line[column + len(item.encode()) :]
+        lines[number - 1] = (line[:column] + alias.encode() + after).decode()
+
+
+def _without_door(lines, node):
+    """The lines of a definition, without what only the library needs."""
+    shown = []
+    for decorator in getattr(node, "decorator_list", []):
+        called = getattr(decorator, "func", decorator)
+        if getattr(called, "attr", getattr(called, "id", "")) != DOOR:
+            shown += lines[decorator.lineno - 1 : decorator.end_lineno]
+    start = node.lineno
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        said = node.body[0]
+        if ast.get_docstring(node) is not None:
+            shown += lines[start - 1 : said.lineno - 1]
+            shown += cut_docstring(lines[said.lineno - 1 : said.end_lineno])
+            start = said.end_lineno + 1
+    return shown + lines[start - 1 : node.end_lineno]
+
+
+def cut_docstring(lines):
+    """A docstring without its entries for errors and for where it is from.
+
+    lines    of the source, quotes included; an entry is a name and its text,
+             whose other lines stand further to the right
+    returns  list of lines
+    """
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    kept, dropping = [], False
+    for line in lines:
+        if line.strip() in ("", '"""'):
+            dropping = False
+        elif len(line) - len(line.lstrip()) == indent:
+            dropping = line.split()[0] in LEFT_OUT
+        if not dropping:
+            kept.append(line)
+        elif line.endswith('"""'):
+            kept.append(" " * indent + '"""')
+    text = "\n".join(kept)
+    text = re.sub(r"\n\n+(?= *\"\"\"$)", "\n", text)
+    if text.count("\n") == 1 and kept[-1].strip() == '"""':
+        text = text.removesuffix('"""').rstrip() + '"""'
+    return text.split("\n")
+
+
+def shown_items(items):
+    """Names and aliases of one line, such as "shardlab.a.f as g, shardlab.b.h".
+
+    returns  list of (dotted name, alias or None)
+    """
+    pairs = [item.strip().partition(" as ") for item in items.split(",")]
+    return [(name, alias or None) for name, _, alias in pairs]
+
+
+def shown_code(match):
+    """The source that one `# show:` line of a cell stands for."""
+    sources = [shown_source(*item) for item in shown_items(match["items"])]
+    return "\n\n\n".join(sources) + ("\n\n\n" if match["more"] else "")
 
 
 def shown_names(code):
     """The dotted names that the cells of a text ask to be shown."""
-    return [match["name"] for match in SHOW.finditer(code)]
+    return [
+        name
+        for match in SHOW.finditer(code)
+        for name, _ in shown_items(match["items"])
+    ]
 
 
 def imported(code):
@@ -117,29 +209,45 @@ def all_imported(code):
     return sorted(found)
 
 
-def fingerprint(notebook):
-    """What the outputs depend on, as a hexadecimal digest.
+def digest(code, *more):
+    """What running `code` depends on, as a hexadecimal digest.
 
-    Code and tags of the cells, the files of the shardlab modules that they
-    import, and the locked packages.
+    code     Python, of which only the imports count
+    more     texts that count as they stand
+    returns  str; another one when such a text, a shardlab module that `code`
+             imports, of itself or through others, or a locked package changes
     """
-    cells = [c for c in notebook.cells if c.cell_type == "code"]
-    code = "\n".join(cell.source for cell in cells)
-    parts = [repr((c.source, c.metadata.get("tags", []))) for c in cells]
-    parts += [
+    parts = [
         module_path(name).read_text(encoding="utf-8")
         for name in all_imported(code)
     ]
-    parts.append((ROOT / "requirements.txt").read_text(encoding="utf-8"))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    parts += [line.partition("#")[0].strip() for line in lock.splitlines()]
+    return hashlib.sha256("\0".join([*more, *parts]).encode()).hexdigest()[:16]
+
+
+def fingerprint(notebook):
+    """What the outputs depend on, as a hexadecimal digest.
+
+    The code of the cells and whether one may raise, the files of the shardlab
+    modules that they import, and the locked packages. Captions, what a cell is
+    folded under and that it is folded change no output.
+    """
+    run = [c for c in notebook.cells if c.cell_type == "code"]
+    code = "\n".join(cell.source for cell in run)
+    parts = [
+        repr((cells.lasting(c), cells.RAISES in c.metadata.get("tags", [])))
+        for c in run
+    ]
+    return digest(code, *parts)
 
 
 def fill_nbgrader(cell):
     """Complete nbgrader's metadata of a graded cell with its defaults.
 
     Check cells are locked, and may fail without stopping Run All: that is
-    what the tag `raises-exception` means to JupyterLab. On the page they are
-    folded: what is asked stands above them.
+    what the tag `raises-exception` means to JupyterLab. They are folded, on the
+    page and there: what is asked stands above them.
     """
     given = cell.metadata.get("nbgrader")
     if given is None:
@@ -151,30 +259,62 @@ def fill_nbgrader(cell):
     filled = {**NBGRADER_DEFAULTS, "locked": check, **given}
     cell.metadata["nbgrader"] = nbformat.from_dict(dict(sorted(filled.items())))
     if check:
-        cell.metadata["tags"] = ["hide-input", "raises-exception"]
+        cell.metadata["tags"] = [cells.RAISES]
+        points = given.get("points", 0)
+        words = f"Check, {points:g} point{'s' * (points != 1)}: run this cell"
+        show, hide = "Show the check", "Hide the check"
+        cells.fold(cell, words, show, hide, output=False)
+
+
+# Where the rows of a chapter from book/in_practice.yml are printed.
+IN_PRACTICE = "<!-- in practice -->"
 
 
 def notebook(path):
     """The notebook, without outputs, that the text at `path` stands for.
 
-    raises   ValueError that names the file when the text is malformed
+    raises   ValueError that names the file and the cell when the text is
+             malformed
     """
-    book = jupytext.read(path, fmt="md:myst")
     fresh = nbformat.v4.new_notebook(metadata=METADATA)
-    for position, cell in enumerate(book.cells):
-        cell = nbformat.from_dict(cell)
+    try:
+        read = [nbformat.from_dict(cell) for cell in read_cells(path)]
+        for position, cell in enumerate(read):
+            with cells.naming(position, cell):
+                if cell.cell_type == "code":
+                    cell.source = SHOW.sub(shown_code, cell.source)
+                elif IN_PRACTICE in cell.source:
+                    rows = in_practice.table(f"{number_of(path):02d}")
+                    cell.source = cell.source.replace(IN_PRACTICE, rows)
+                fill_nbgrader(cell)
+        fresh.cells = cells.formed(read, number_of(path))
+        cells.at_the_door(fresh.cells)
+    except ValueError as error:
+        raise ValueError(f"{path.name}, {error}") from None
+    for position, cell in enumerate(fresh.cells):
         cell["id"] = f"{path.stem[:50]}-{position:03d}"
-        try:
-            if cell.cell_type == "code":
-                cell.source = SHOW.sub(
-                    lambda match: shown_source(match["name"]), cell.source
-                )
-            fill_nbgrader(cell)
-        except ValueError as error:
-            raise ValueError(f"{path.name}, cell {position}: {error}") from None
-        fresh.cells.append(cell)
     fresh.metadata["shard_by_shard"] = {"fingerprint": fingerprint(fresh)}
     return fresh
+
+
+def read_cells(path):
+    """The cells of the text at `path`, as jupytext reads them.
+
+    raises   ValueError when the header of a cell is no YAML
+    """
+    try:
+        return jupytext.read(path, fmt="md:myst").cells
+    except MystMetadataParsingError as error:
+        raise ValueError(
+            f"{error} (words with a colon must stand in quotes)"
+        ) from None
+
+
+def number_of(path):
+    """The number of the chapter whose text lies at `path`, or None."""
+    number = path.stem.partition("_")[0]
+    chapter = path.parent.name == "chapters" and number.isdecimal()
+    return int(number) if chapter else None
 
 
 def same_run(fresh, old):

@@ -6,7 +6,11 @@ import shutil
 import subprocess
 import time
 
+import pytest
+
 from tests.tree import ROOT, copy
+
+pytestmark = pytest.mark.long  # installs and builds everything
 
 
 def readme_commands():

@@ -48,6 +48,8 @@ NOWHERE = {
     "PIP_CONFIG_FILE": os.devnull,
     "PIP_FIND_LINKS": "",
     "PIP_NO_CACHE_DIR": "1",
+    "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
+    "UV_NO_CACHE": "1",
 }
 
 
@@ -68,6 +70,26 @@ def test_an_environment_that_is_ready_is_left_alone(root):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (root / "requirements.txt").write_text("no-such-package==1\n-e .\n")
     assert "installing the locked packages" in setup(root, **NOWHERE).stdout
+
+
+def test_a_rule_of_the_linter_changes_nothing_that_is_installed(root):
+    wanted = runpy.run_path(str(root / "tools/setup.py"))["wanted"]
+    before = wanted()
+    with open(root / "pyproject.toml", "a") as file:
+        file.write("\n[tool.codespell]\nskip = 'x'\n")
+    assert wanted() == before
+    text = (root / "pyproject.toml").read_text()
+    text = text.replace('"jax==', '"jax!=0.0.1,==')
+    (root / "pyproject.toml").write_text(text)
+    assert wanted() != before
+
+
+def test_a_registry_that_only_pip_knows_is_enough(root):
+    # uv is not to be had; pip installs what a folder of wheels holds.
+    (root / "requirements.txt").write_text("")
+    done = setup(root, **NOWHERE)
+    assert done.returncode == 0, done.stderr
+    assert (root / ".venv/ready").exists()
 
 
 def test_a_missing_browser_is_named_with_its_command(root):
@@ -107,7 +129,11 @@ def test_the_lock_is_whole():
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for direct in project["dependencies"]:
+    lists = [
+        project["dependencies"],
+        *project["optional-dependencies"].values(),
+    ]
+    for direct in [line for each in lists for line in each]:
         name, version = direct.split("==")
         name = name.partition("[")[0].lower()
         assert f"{name}=={version}" in [p.lower() for p in pinned]

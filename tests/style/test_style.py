@@ -97,6 +97,8 @@ def test_the_readme_is_short_and_starts_with_the_commands():
 def test_no_file_is_large_or_names_this_machine(name):
     path = ROOT / name
     assert path.stat().st_size < 1_500_000
+    if path.suffix == ".woff2":
+        return  # a typeface, which names nothing
     content = path.read_bytes().decode("utf-8")
     assert str(Path.home()) + "/" not in content
     assert str(ROOT) + "/" not in content
