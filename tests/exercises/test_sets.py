@@ -10,6 +10,7 @@ from mdit_py_plugins.anchors.index import slugify
 from nbclient import NotebookClient
 
 from shardlab.authoring import kit
+from shardlab.authoring.mutants import mutants
 from tests.tree import ROOT
 from tools import checks
 from tools.sources import headings
@@ -79,6 +80,8 @@ def test_four_wrong_and_two_different_right_answers_are_given(stem, name):
     _, asked, answers = kit.read_all(stem)
     mine = [answer for answer in answers if answer.question == name]
     assert kit.shortcomings(asked[name], mine) == []
+    program = kit.asks(asked[name]) == "program"
+    assert len(mutants(asked[name].solution, program)) >= 3
 
 
 @pytest.mark.long
