@@ -9,7 +9,7 @@ from tools import text
 from tools.text import ROOT
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
 
 import jax  # noqa: E402
 
@@ -122,6 +122,26 @@ before the first and the head in the loss of the last. Both ends lie on every
 chip here, beside the layers of its own stage:
 """
 
+PRODUCTS = """## Products of strategies
+
+Meshes of up to sixteen devices, on which each axis has a strategy of its own: S
+a pipeline (GPipe), X data parallelism, Z context parallelism, Y tensor
+parallelism, with sequence parallelism but in the line *TP*; ZeRO cuts over X
+and Z together. The tiny Transformer has {L} layers here, and {tokens} tokens in
+sequences of {T}. Bytes are those of both passes, in float32, of the very
+program that ran, over each group of axes; over S, those that cross one boundary
+of two stages. ZeRO-1's gather of new weights belongs to the update and is not
+counted here.
+"""
+
+PRODUCTS_SEEN = """All {n} equal one device, and each axis moves what it would
+move alone, on the part of the work that the others leave it. One detail: beside
+FSDP, Y moves {less:,} bytes less than beside data parallelism, since the
+gradients of the norms are cut before they are summed over Y. FSDP does not
+stand beside stages: it would gather a stage's weights anew for every
+microbatch.
+"""
+
 LARGE = """## The same programs at full size
 
 Nothing in these programs knows how many devices there are. Here they are traced
@@ -190,9 +210,8 @@ def moving(part, kind, axes, V):
     return f"{WAYS[part]}&nbsp;{SHORT[kind]}<sub>{axes}</sub>&nbsp;{V:,.0f}"
 
 
-def chips(X=1, Y=1, Z=1):
-    """The devices of each axis, but for those that are alone."""
-    sizes = {"X": X, "Y": Y, "Z": Z}
+def chips(**sizes):
+    """The devices of each axis, {axis: n}, but for those that are alone."""
     used = [f"{axis}&nbsp;=&nbsp;{n}" for axis, n in sizes.items() if n > 1]
     return f"*{', '.join(used) or 'one chip'}*"
 
@@ -298,6 +317,30 @@ def alive_section():
     return [ALIVE, "\n".join(lines), "", after]
 
 
+def product_section():
+    """The Transformer on meshes of several axes, each product run."""
+    columns = ["product", "loss and gradients", "over", "counted", "formula"]
+    lines, over_Y = headed([*columns, "÷ formula"]), {}
+    for of, (on, how) in transformer.PRODUCTS.items():
+        seen = transformer.of_mesh(of, on, **how)
+        lines.append(product_row(seen))
+        over_Y[of] = sum(r.counted for r in seen.rows if r.axis == "Y")
+    model = transformer.SHORT
+    sizes = {"L": model.L, "T": model.context, "tokens": 8 * model.context}
+    less = over_Y["DP × TP"] - over_Y["FSDP × TP"]
+    after = PRODUCTS_SEEN.format(n=len(transformer.PRODUCTS), less=less)
+    return [PRODUCTS.format(**sizes), "\n".join(lines), "", after]
+
+
+def product_row(seen):
+    """The line of one product: each group of axes, counted and by formula."""
+    cells = [[seen.name, chips(**seen.chips)], equal(seen)]
+    cells.append([r.axis for r in seen.rows])
+    cells.append([f"{r.counted:,.0f}" for r in seen.rows])
+    cells.append([f"{r.formula:,.0f}" for r in seen.rows])
+    return line([*cells, ratio(seen.rows)])
+
+
 def large_section():
     """The same programs for a real model, on a mesh without devices."""
     columns = ["strategy", "over X [GB]", "over Y [GB]", "÷ formula"]
@@ -321,7 +364,7 @@ def large_cells(of, X, Y):
     over = [sum(r.counted for r in rows if r.axis == axis) for axis in "XY"]
     held = large_bytes(of, model, X, Y) / 1e9
     moved = [f"{V / 1e9:,.2f}" if V else "–" for V in over]
-    return [[of, chips(X, Y)], *moved, ratio(rows), f"{held:.2f}"], held
+    return [[of, chips(X=X, Y=Y)], *moved, ratio(rows), f"{held:.2f}"], held
 
 
 def large_bytes(of, model, X, Y):
@@ -359,6 +402,7 @@ def body():
         layer_section,
         pipeline_section,
         transformer_section,
+        product_section,
         large_section,
     ):
         sections += section()

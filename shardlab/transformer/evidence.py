@@ -199,13 +199,47 @@ def pipeline_counts(events, ways):
     return count.collectives(step, In, targets.reshape(m, -1), W)
 
 
-# As little work on the program as XLA allows.
+# As little work on the program as XLA allows. Its emitters of fused loops would
+# be two thirds of the work.
 HASTY = {
     "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
     "xla_llvm_disable_expensive_passes": True,
 }
 
 # ---- on a mesh of several axes -----------------------------------------------
+
+GATHER = {"context": "gather"}
+# Strategies and products of them: devices of each axis, options of `of_mesh`.
+PRODUCTS = {
+    "DP": ({"X": 8}, {}),
+    "ZeRO-1": ({"X": 8}, {"zero": 1}),
+    "FSDP": ({"X": 8}, {"zero": 3}),
+    "TP": ({"Y": 8}, {"sp": False}),
+    "TP + SP": ({"Y": 8}, {}),
+    "CP, ring": ({"Z": 8}, {"context": "ring"}),
+    "CP, gather": ({"Z": 8}, GATHER),
+    "CP, Ulysses": ({"Z": 8}, {"context": "ulysses"}),
+    "PP": ({"S": 4}, {"m": 4}),
+    "DP × TP": ({"X": 4, "Y": 2}, {}),
+    "ZeRO-1 × TP": ({"X": 4, "Y": 2}, {"zero": 1}),
+    "FSDP × TP": ({"X": 4, "Y": 2}, {"zero": 3}),
+    "DP × CP": ({"X": 4, "Z": 2}, GATHER),
+    "FSDP × CP": ({"X": 4, "Z": 2}, {"zero": 3, **GATHER}),
+    "CP × TP": ({"Z": 4, "Y": 2}, GATHER),
+    "PP × DP": ({"S": 2, "X": 4}, {"m": 2}),
+    "PP × TP": ({"S": 2, "Y": 4}, {"m": 2}),
+    "PP × DP × TP": ({"S": 2, "X": 2, "Y": 2}, {"m": 2}),
+    "PP × ZeRO-1 × CP": (
+        {"S": 2, "X": 2, "Z": 2},
+        {"m": 2, "zero": 1, **GATHER},
+    ),
+    "FSDP × CP × TP": ({"X": 2, "Z": 2, "Y": 2}, {"zero": 3, **GATHER}),
+    "PP × ZeRO-1 × CP × TP": (
+        {"S": 2, "X": 2, "Z": 2, "Y": 2},
+        {"m": 2, "zero": 1, **GATHER},
+    ),
+}
 
 
 def passes_on(chips, m=1, **how):
@@ -246,7 +280,7 @@ def of_mesh(name, chips, m=1, **how):
     passes, batch = passes_on(chips, m, **how)
     parts, dW = in_haste(passes, batch)
     if "S" in chips:
-        dW = axes.joined(dW)
+        dW = axes.joined(jax.device_get(dW))
     differ = evidence.deviations(evidence.Ran(parts, dW), on_one_device())
     moved = count.collectives(passes, *batch)
     rows = mesh_rows(name, chips, moved, m, **how)

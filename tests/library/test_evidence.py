@@ -1,11 +1,16 @@
 """The page of every strategy: each line is what is seen when it runs now."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from shardlab import agreement, count, evidence, memory, pipeline
+from shardlab.transformer.evidence import PRODUCTS
 from tools import strategies
 
 PAGE = strategies.TARGET.read_text(encoding="utf-8")
@@ -19,6 +24,12 @@ def compile_quickly():
     jax.config.update("jax_disable_most_optimizations", False)
 
 
+MAKE_PRODUCTS = """
+import jax
+from tools import strategies
+jax.config.update("jax_disable_most_optimizations", True)
+print("\\n".join(strategies.product_section()))
+"""
 SECTIONS = {
     "block": strategies.block_section,
     "layers": strategies.layer_section,
@@ -36,6 +47,19 @@ def test_a_section_of_the_page_is_what_is_counted_now(name):
     assert "\n".join(SECTIONS[name]()) in PAGE, "run: make notebooks"
 
 
+@pytest.mark.long
+def test_the_products_on_the_page_are_what_is_counted_now():
+    # One of them wants sixteen devices; the tests have eight.
+    run = subprocess.run(
+        [sys.executable, "-c", MAKE_PRODUCTS],
+        env=os.environ | {"JAX_NUM_CPU_DEVICES": "16"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() in PAGE, "run: make notebooks"
+
+
 def test_the_page_was_made_from_the_library_as_it_is():
     # The pipelines of the Transformer are run for the page alone.
     found = strategies.MARK.search(PAGE).group(1)
@@ -46,13 +70,14 @@ def test_the_page_has_all_sections_and_no_line_more():
     body = strategies.MARK.sub("", PAGE).lstrip()
     assert body.startswith(strategies.HEAD)
     titles = [line for line in body.splitlines() if line.startswith("## ")]
-    assert len(titles) == 5
+    assert len(titles) == 6
     lines = [line for line in body.splitlines() if line.startswith("| ")]
     tables = sum(line.startswith("| ---") for line in lines)
     layers = len(agreement.LAYERS) - 1  # gpipe is among the pipelines
     transformers = 2 * len(strategies.STRATEGIES) + 5  # here, there, alive
     pipelines = 2 * len(evidence.SCHEDULES)
     rows = len(agreement.BLOCKS) + layers + pipelines + transformers
+    rows += len(PRODUCTS)
     assert len(lines) == rows + 2 * tables
 
 
@@ -70,6 +95,11 @@ def test_what_is_striking_of_the_block():
     assert total["tp"] == total["megatron"]
     whole, cut = (evidence.promised_bytes(8, N, 3) for N in (1, 8))
     assert {name: 8 * n for name, n in cut.items()} == whole
+
+
+def test_the_products_are_many_and_reach_four_axes():
+    assert len(PRODUCTS) > 20
+    assert max(len(chips) for chips, _ in PRODUCTS.values()) == 4
 
 
 def test_what_is_striking_of_the_layers():
