@@ -33,6 +33,19 @@ class Traffic(NamedTuple):
     tensor: Step = NOTHING
 
 
+_SIZES = ("L", "D", "F", "h", "kv", "vocab")
+
+
+def _six_sizes(name, value):
+    """The argument `name`, a tuple or list of the six sizes of _SIZES."""
+    if not isinstance(value, (tuple, list)) or len(value) != len(_SIZES):
+        raise ValueError(
+            f"{name} must be the six numbers {', '.join(_SIZES)}, got {value!r}"
+        )
+    named = enumerate(zip(_SIZES, value, strict=True))
+    return tuple(size(f"{name}[{i}], {of},", n) for i, (of, n) in named)
+
+
 def _whole_stages(zero, S):
     """ValueError for FSDP with stages."""
     if zero == 3 and S > 1:
@@ -42,6 +55,7 @@ def _whole_stages(zero, S):
 @takes(
     _whole_stages,
     B=size,
+    sizes=_six_sizes,
     S=at_least_one,
     X=at_least_one,
     Z=at_least_one,
@@ -72,7 +86,7 @@ def mesh_volume(
     so all that its layers move is moved (m + S - 1)/m times.
 
     B        tokens of the step
-    sizes    L, D, F, h, kv, vocab, as in `transformer_elements`
+    sizes    (L, D, F, h, kv, vocab), as in `transformer_elements`
     S, X, Z, Y  chips of stages, data, context and tensor parallelism
     m        microbatches
     zero     0, 1 or 3: what chips of X and Z share out; no 3 with stages

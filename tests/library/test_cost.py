@@ -1113,7 +1113,6 @@ GOOD_IN = {  # of these functions alone
     "t_dispatch": {"chip": hw.H100, "nodes": 8, "copies": 4, "k": 8},
     "mesh_volume": {"sizes": (2, 64, 128, 8, 4, 256)},
 }
-UNCHECKED = {("mesh_volume", "sizes")}  # its six numbers are not looked at yet
 SWITCHES = (
     "wrap",
     "gated",
@@ -1172,8 +1171,7 @@ def arguments(name):
     assert not any(p.kind is p.VAR_KEYWORD for p in named), name
     good = GOOD | GOOD_IN.get(name, {})
     needed = {p.name: good[p.name] for p in named if p.default is p.empty}
-    names = [p.name for p in named if (name, p.name) not in UNCHECKED]
-    return names, needed
+    return [p.name for p in named], needed
 
 
 def legal(name, argument, kind):

@@ -1,5 +1,8 @@
 """The Transformer on meshes of several axes: right, and counted."""
 
+import re
+
+import numpy as np
 import pytest
 
 from shardlab import cost, evidence
@@ -34,6 +37,30 @@ def test_mesh_volume_grows_by_the_bubble():
     layers = one.tensor.forward - staged.tensor.forward * 2 / 3
     assert layers > 0  # ends are not repeated, half of the layers are 3/2 times
     assert staged.stages.forward == 3 / 2 * 2 * 64 * 32 / 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (SIZES[:5], "sizes must be the six numbers L, D, F, h, kv, vocab, got"),
+        ((*SIZES, 1), "sizes must be the six numbers"),
+        ("432486", "sizes must be the six numbers"),
+        ((4, 0, *SIZES[2:]), "sizes[1], D, must be a finite number above 0"),
+        ((*SIZES[:5], None), "sizes[5], vocab, must be a finite number"),
+        ((*SIZES[:4], True, 40), "sizes[4], kv, must be a finite number"),
+        ((10**31, *SIZES[1:]), "sizes[0], L, must be from 1e-30 to 1e+30"),
+    ],
+    ids=str,
+)
+def test_sizes_that_are_refused(sizes, message):
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        cost.mesh_volume(64, sizes, Y=2)
+
+
+def test_sizes_of_any_type_of_number_give_the_same():
+    wanted = cost.mesh_volume(64, SIZES, X=2, Z=2, Y=2)
+    few_bits = [np.int8(n) for n in SIZES]  # their products would wrap round
+    assert cost.mesh_volume(64, few_bits, X=2, Z=2, Y=2) == wanted
 
 
 def test_stages_refuse_fsdp():
