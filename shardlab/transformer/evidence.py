@@ -243,7 +243,7 @@ PRODUCTS = {
 
 
 def passes_on(chips, m=1, **how):
-    """Both passes of SHORT on a mesh, and what they are given.
+    """Both passes of SHORT on a mesh, jitted, and what they are given.
 
     chips    {axis: devices}, of transformer.mesh.AXES
     m, how   as in `transformer.mesh.gradients`
@@ -254,12 +254,13 @@ def passes_on(chips, m=1, **how):
     tokens, targets, W = data(SHORT, 8 * SHORT.context)
     batch = (x.reshape(-1, SHORT.context) for x in (tokens, targets))
     passes = axes.gradients(evidence.devices(chips), m, **how)
-    return passes, (*batch, W)
+    return jax.jit(passes), (*batch, W)
 
 
 def in_haste(passes, batch):
-    """What a function gives that runs once: compiling is most of its time."""
-    return jax.jit(passes, compiler_options=HASTY)(*batch)
+    """What a jitted function gives that runs once: compiling takes longest."""
+    program = passes.lower(*batch).compile(compiler_options=HASTY)
+    return program(*batch)
 
 
 @cache
