@@ -5,6 +5,7 @@ bytes and what is alive in the program that was handed in, and times by a clock
 that goes second by second.
 """
 
+import functools
 from fractions import Fraction
 
 import jax
@@ -727,6 +728,7 @@ def grade_stack():
 # --- formulas ----------------------------------------------------------------
 
 
+@functools.cache
 def _parts(strategy, D, F, X, b=1, **how):
     """(FLOPs, collectives) of forward and of backward, and of the update."""
     mesh = AbstractMesh((X,), ("X",))

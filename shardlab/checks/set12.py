@@ -189,44 +189,42 @@ def _kept_per_chip(s, b, h, a, g, F, t, sp, whole):
 def check_on_chip(s, b, h, a, g, F, t, sp, whole):
     """Question 2: bytes on one of t chips, with and without SP."""
     how = (s, b, h, a, g, F, t, sp, whole)
-    found = _kept_per_chip(*how)
-    expected, wide = sum(found.values()), 2 * s * b * h
-    keys = found["K"] + found["V"]
-    uncut = "without SP inputs of norms and of products are not cut"
-    gathered = "with `whole` an input is kept as the products read it"
-    others = [
-        (sum(_kept_per_chip(*how[:7], *other).values()), words)
-        for *other, words in (
-            (False, False, "that is what TP alone keeps; SP cuts more"),
-            (True, False, gathered if sp else uncut),
-            (True, True, "you keep the gathered inputs; the pieces are kept"),
-        )
-    ]
-    x_and_inputs = found["x"] + found["input"]
-    one_chip = sum(_kept_per_chip(*how[:6], 1, False, False).values())
-    likely = [
-        *others,
-        (one_chip, "that is what one chip alone keeps"),
-        (one_chip // t, "not everything is cut by t"),
-        (
-            expected - x_and_inputs + x_and_inputs // 2,
-            "you count one half of "
-            "the layer: there are two norms and two inputs",
-        ),
-        (
-            expected - found["lse"],
-            "the kernel keeps a number for each of the "
-            "chip's heads and each token",
-        ),
-        (expected - found["lse"] // 2, "the kernel's numbers are float32"),
-        (expected + (t - 1) * keys, "keys and values are cut with the heads"),
-        (expected + wide, "you count an array of width h too many"),
-        (expected // 2, "you count elements; one of bf16 has two bytes"),
-    ]
-    likely = [pair for pair in likely if pair[0] != expected]
+    expected = sum(_kept_per_chip(*how).values())
+    likely = (pair for pair in _mistaken_on_chip(*how) if pair[0] != expected)
     asked = f"on_chip{how}"
     got = student.call("on_chip", *how)
     compare.equal(asked, got, expected, likely=likely)
+
+
+def _mistaken_on_chip(s, b, h, a, g, F, t, sp, whole):
+    """Bytes that mistakes give, and the mistakes; other layers are traced."""
+    sizes = s, b, h, a, g, F
+    gathered = "with `whole` an input is kept as the products read it"
+    uncut = "without SP inputs of norms and of products are not cut"
+    for *other, words in (
+        (False, False, "that is what TP alone keeps; SP cuts more"),
+        (True, False, gathered if sp else uncut),
+        (True, True, "you keep the gathered inputs; the pieces are kept"),
+    ):
+        yield sum(_kept_per_chip(*sizes, t, *other).values()), words
+    found = _kept_per_chip(*sizes, t, sp, whole)
+    expected, wide = sum(found.values()), 2 * s * b * h
+    keys = found["K"] + found["V"]
+    one_chip = sum(_kept_per_chip(*sizes, 1, False, False).values())
+    yield one_chip, "that is what one chip alone keeps"
+    yield one_chip // t, "not everything is cut by t"
+    yield (
+        expected - (found["x"] + found["input"] + 1) // 2,
+        "you count one half of the layer: there are two norms and two inputs",
+    )
+    yield (
+        expected - found["lse"],
+        "the kernel keeps a number for each of the chip's heads and each token",
+    )
+    yield expected - found["lse"] // 2, "the kernel's numbers are float32"
+    yield expected + (t - 1) * keys, "keys and values are cut with the heads"
+    yield expected + wide, "you count an array of width h too many"
+    yield expected // 2, "you count elements; one of bf16 has two bytes"
 
 
 def grade_on_chip():
