@@ -596,3 +596,331 @@ def block_on(position, order, mesh):
     for axis in order:
         number = (number + position[axis]) * mesh[axis]
     return number
+
+
+# %% layouts wrong: the slice's layout on both
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = tpu_layout
+
+
+# %% layouts wrong: cuts the vocabulary, which is odd
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["X", ""],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: E whole on the slice
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: E cut as far as it goes
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "XY"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: E cut on the nodes, where it fits whole
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", "Y"],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: tokens over one axis of the slice
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "X", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: tokens within a node only
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "Y", ""],
+}
+
+
+# %% layouts wrong: width of the activations cut
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "X", "Y"],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: layers dealt to the chips of a node
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["Y", "", ""],
+    "W_out": ["Y", "", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: FSDP over nodes, too
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: the letters of F in another order
+tpu_layout = {
+    "W_in": ["", "", "XY"],
+    "W_out": ["", "YX", ""],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: second dimension of both matrices
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "Y", ""],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: weights on the nodes whole
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", ""],
+    "W_out": ["", "", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: X cuts rows and columns
+tpu_layout = {
+    "W_in": ["", "X", "X"],
+    "W_out": ["", "X", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: an axis that the slice has not
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XYZ", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: partition specs, not texts
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", ("X", "Y"), ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: E forgotten
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "In": ["", "XY", ""],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts wrong: one entry too few
+tpu_layout = {
+    "W_in": ["", "X", "Y"],
+    "W_out": ["", "Y", "X"],
+    "E": ["", "X"],
+    "In": ["", "XY"],
+}
+gpu_layout = {
+    "W_in": ["", "", "Y"],
+    "W_out": ["", "Y", ""],
+    "E": ["", ""],
+    "In": ["", "XY", ""],
+}
+
+
+# %% layouts right: F by both axes, E by the other
+tpu_layout = {
+    "W_in": ["", "", "XY"],
+    "W_out": ["", "XY", ""],
+    "E": ["", "Y"],
+    "In": ["", "YX", ""],
+}
+gpu_layout = {
+    "W_in": ["", "Y", ""],
+    "W_out": ["", "", "Y"],
+    "E": ["", ""],
+    "In": ["", "YX", ""],
+}
+
+
+# %% layouts right: one function for both machines
+def layout(weights, E):
+    rows, columns = weights
+    return {
+        "W_in": ("", rows, columns),
+        "W_out": ("", columns, rows),
+        "E": ("", E),
+        "In": ("", "YX", ""),
+    }
+
+
+tpu_layout = layout(("YX", ""), "Y")
+gpu_layout = layout(("", "Y"), "")
+
+
+# %% layouts right: found by trying all cuts
+def fewest(dims, mesh, sizes, itemsize, most, banned=""):
+    ways = [""] + [a for a in mesh if a not in banned]
+    ways += ["".join(mesh)] if not set(mesh) & set(banned) else []
+    found = []
+    for dim in dims:
+        for way in ways:
+            pieces = int(np.prod([mesh[a] for a in way], dtype=int))
+            size = itemsize * int(np.prod(sizes)) // pieces
+            if sizes[dim] % pieces == 0 and size <= most:
+                cuts = [way if i == dim else "" for i in range(len(sizes))]
+                found.append((pieces, cuts))
+    return min(found)[1]
+
+
+def layout(mesh, B, banned, each, small):
+    L, D, F, V = 40, 5120, 13824, 32001
+    return {
+        "W_in": fewest([2], mesh, (L, D, F), 16, each, banned),
+        "W_out": fewest([1], mesh, (L, F, D), 16, each, banned),
+        "E": fewest([0, 1], mesh, (V, D), 16, small, banned),
+        "In": fewest([1], mesh, (L, B, D), 2, 30e9),
+    }
+
+
+tpu_layout = layout({"X": 4, "Y": 4}, 2**17, "", 3e9, 1e9)
+tpu_layout["In"][1] = "XY"
+gpu_layout = layout({"X": 2, "Y": 8}, 2**20, "X", 6e9, 3e9)
+
+
+# %% layouts equivalent: line 12: axis X becomes Y
+# Both axes of the slice have four chips, so either may cut E.

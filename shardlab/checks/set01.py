@@ -14,6 +14,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import hw
 from shardlab.checks import compare, question, student
+from shardlab.checks.question import WrongAnswer
 
 
 def _block(shape, cuts, mesh):
@@ -432,3 +433,110 @@ def grade_fewest():
         mesh = dict(zip("XYZ", draw.integers(2, 7, 3).tolist(), strict=True))
         I, J = int(draw.choice([30, 48, 60, 120])), int(draw.integers(8, 64))
         check_fewest(I, J, mesh, 2 * I * J // int(draw.integers(1, 40)))
+
+
+# What a model in training holds: bytes of an element, and dimensions.
+ARRAYS = {
+    "W_in": (16, "LDF"),
+    "W_out": (16, "LFD"),
+    "E": (16, "VD"),
+    "In": (2, "LBD"),
+}
+WEIGHTS = ("W_in", "W_out", "E")
+LAYERS = 40
+# Axes, tokens, free bytes on a chip, and the axis that counts nodes.
+MACHINES = {
+    "tpu_layout": ({"X": 4, "Y": 4}, 2**17, 11e9, ""),
+    "gpu_layout": ({"X": 2, "Y": 8}, 2**20, 60e9, "X"),
+}
+
+
+@question.visible(
+    "the two layouts", ("tpu_layout", LAYERS), ("gpu_layout", LAYERS)
+)
+def check_layouts(name, L):
+    """Question 8: a layout obeys, fits, and cuts nothing in vain.
+
+    name  of the layout
+    L     layers; what is free on a chip grows with them
+    """
+    cuts = _layout(name, student.value(name))
+    if reason := _fault(name, L, cuts):
+        raise WrongAnswer(f"{name}: {reason}")
+    for array, axis, fewer in _with_fewer_cuts(cuts):
+        if not _fault(name, L, fewer):
+            raise WrongAnswer(
+                f"{name}: you cut {array} by {axis} in vain; without it all "
+                "still fits and holds"
+            )
+
+
+def _layout(name, got):
+    """A layout as plain data: {array: list with the axes of each dimension}."""
+    axes = MACHINES[name][0]
+    if not isinstance(got, dict) or sorted(map(str, got)) != sorted(ARRAYS):
+        reason = f"expected a dict with cuts of {', '.join(ARRAYS)}"
+        compare.wrong(name, got, reason)
+    cuts = {}
+    for array, (_, dims) in ARRAYS.items():
+        asked = f"the cuts of {array} in {name}"
+        cuts[array] = compare.entries(asked, got[array], len(dims))
+        for letters in cuts[array]:
+            if not isinstance(letters, str) or set(letters) - set(axes):
+                reason = f"expected texts with letters of {', '.join(axes)}"
+                compare.wrong(asked, got[array], reason)
+    return cuts
+
+
+def _fault(name, L, cuts):
+    """What is wrong with a layout, in words; "" if it obeys and fits."""
+    mesh, B, free, nodes = MACHINES[name]
+    sizes = {"L": L, "B": B, "D": 5120, "F": 13824, "V": 32001}
+    held = {}
+    for array, (itemsize, dims) in ARRAYS.items():
+        shape = [sizes[d] for d in dims]
+        spec = P(*map(tuple, cuts[array]))
+        try:
+            held[array] = itemsize * prod(_block(shape, spec, mesh))
+        except Exception:  # JAX refuses with errors of several types
+            return _no_layout(array, cuts[array])
+        whole = "LD" if array == "In" else "L"
+        for d, letters in zip(dims, cuts[array], strict=True):
+            if d in whole and letters:
+                return f"you cut {d} of {array}, which is to stay whole"
+        if array in WEIGHTS and nodes and nodes in "".join(cuts[array]):
+            return f"a node of yours holds only a part of {array}"
+    if cuts["W_in"][2] != cuts["W_out"][1]:
+        return "a chip of yours holds other parts of F of W_in than of W_out"
+    if (total := sum(held.values())) > (most := free * L / LAYERS):
+        parts = ", ".join(f"{x} {b / 1e9:.1f}" for x, b in held.items())
+        return (
+            f"a chip of yours holds {total / 1e9:.1f} GB, and "
+            f"{most / 1e9:.1f} are free: {parts}"
+        )
+    return ""
+
+
+def _no_layout(array, cuts):
+    """Why JAX refuses the cuts of an array, in words."""
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return f"you cut {array} twice by one axis"
+    return f"you cut a dimension of {array} that does not divide"
+
+
+def _with_fewer_cuts(cuts):
+    """Each layout with one letter less, after its array and the letter."""
+    for array, dims in cuts.items():
+        for i, letters in enumerate(dims):
+            for axis in letters:
+                rest = [*dims]
+                rest[i] = letters.replace(axis, "")
+                yield array, axis, cuts | {array: rest}
+
+
+def grade_layouts():
+    """Question 8 with other numbers of layers."""
+    draw = question.draw("layouts")
+    for name in MACHINES:
+        check_layouts(name, int(draw.integers(32, 49)))
