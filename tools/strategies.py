@@ -414,7 +414,7 @@ def main():
     old = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
     mark = MARK.search(old)
     if mark is None or mark.group(1) != origin():
-        print("running every strategy (about a minute) ...", flush=True)
+        print("running every strategy (about two minutes) ...", flush=True)
         new = f"% made from {origin()}\n\n{body()}"
         TARGET.write_text(new, encoding="utf-8")
     print("book/strategies.md: up to date")
