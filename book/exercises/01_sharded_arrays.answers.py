@@ -924,3 +924,94 @@ gpu_layout = layout({"X": 2, "Y": 8}, 2**20, "X", 6e9, 3e9)
 
 # %% layouts equivalent: line 12: axis X becomes Y
 # Both axes of the slice have four chips, so either may cut E.
+
+
+# %% gathered wrong: always the factor whose contracted dimension is cut
+def gathered(A, B, C):
+    if A[1]:
+        return ["A", A[1]]
+    return ["B", B[0]] if B[0] else []
+
+
+# %% gathered wrong: nothing ever moves
+def gathered(A, B, C):
+    return []
+
+
+# %% gathered wrong: factors before, C never
+def gathered(A, B, C):
+    if A[1]:
+        return ["A", A[1]]
+    if B[0]:
+        return ["B", B[0]]
+    if A[0] != C[0]:
+        return ["A", A[0]]
+    return ["B", B[1]] if B[1] != C[1] else []
+
+
+# %% gathered wrong: C after, factors only for J
+def gathered(A, B, C):
+    if A[1]:
+        return ["A", A[1]]
+    if B[0]:
+        return ["B", B[0]]
+    if A[0] != C[0]:
+        return ["C", A[0]]
+    return ["C", B[1]] if B[1] != C[1] else []
+
+
+# %% gathered wrong: the rows' axis for A, whatever is cut
+def gathered(A, B, C):
+    return ["A", A[0]] if A[0] else ["B", B[1]]
+
+
+# %% gathered wrong: the axis that C keeps
+def gathered(A, B, C):
+    if A[1]:
+        return ["A", A[0]]
+    if B[0]:
+        return ["B", B[0]]
+    if A[0] != C[0]:
+        return ["A" if A[0] == C[1] else "C", A[0]]
+    if B[1] != C[1]:
+        return ["B" if B[1] == C[0] else "C", B[1]]
+    return []
+
+
+# %% gathered wrong: the matrix without its axis
+def gathered(A, B, C):
+    if A[1]:
+        return ["A"]
+    return ["B"] if B[0] else []
+
+
+# %% gathered wrong: a whole factor whose rows C cuts
+def gathered(A, B, C):
+    if A[1] or B[0]:
+        return ["A", A[1]] if A[1] else ["B", B[0]]
+    if A[0] != C[0]:
+        return ["A" if A[0] == C[1] or not A[0] else "C", A[0]]
+    if B[1] != C[1]:
+        return ["B" if B[1] == C[0] else "C", B[1]]
+    return []
+
+
+# %% gathered right: the letters that a device has too many
+def gathered(A, B, C):
+    for name, cuts, contracted in (("A", A, 1), ("B", B, 0)):
+        if cuts[contracted]:
+            return name, cuts[contracted]
+    kept = [(axis, side) for side, axis in enumerate(C) if axis]
+    for name, axis, side in (("A", A[0], 0), ("B", B[1], 1)):
+        if axis and (axis, side) not in kept:
+            return (name if axis in C else "C"), axis
+    return ()
+
+
+# %% gathered right: a list of conditions, the first that holds
+def gathered(A, B, C):
+    lacking = [("A", A[1]), ("B", B[0])]
+    lacking += [("A", A[0] * (A[0] != C[0]) * (A[0] == C[1]))]
+    lacking += [("B", B[1] * (B[1] != C[1]) * (B[1] == C[0]))]
+    lacking += [("C", A[0] * (A[0] != C[0])), ("C", B[1] * (B[1] != C[1]))]
+    return next((pair for pair in lacking if pair[1]), [])

@@ -1,13 +1,16 @@
 """Set 01, sharded arrays: what devices hold, and which layouts there are.
 
-Bytes and shapes are asked of JAX, and blocks are read off the devices.
+Bytes and shapes are asked of JAX, blocks are read off the devices, and what is
+gathered is read in the compiled program.
 """
 
 import functools
+import re
 from itertools import combinations
 from math import prod
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import P
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
@@ -435,6 +438,126 @@ def grade_fewest():
         check_fewest(I, J, mesh, 2 * I * J // int(draw.integers(1, 40)))
 
 
+# The product's matrices. I, J and K keep their odd factor however they are cut.
+MATRICES = {"A": (24, 40), "B": (40, 56), "C": (24, 56)}
+MOVING = re.compile(
+    r"= f32\[(\d+),(\d+)\]\S* (all-gather|all-reduce|reduce-scatter|"
+    r"all-to-all|collective-permute)\("
+)
+
+
+@functools.cache
+def _compiled(A, B, C, X, Y):
+    """What XLA gathers for A B -> C, as its program says.
+
+    A, B, C  pairs of texts, the axes that cut rows and columns
+    X, Y     sizes of the mesh
+    returns  (matrix, axis), or () where nothing moves
+    raises   ValueError if the compiler does something else
+    """
+    auto = (AxisType.Auto,) * 2
+    mesh = jax.make_mesh((X, Y), ("X", "Y"), axis_types=auto)
+    given = [
+        jax.ShapeDtypeStruct(
+            MATRICES[name], np.float32, sharding=NamedSharding(mesh, P(*own))
+        )
+        for name, own in (("A", _names(A)), ("B", _names(B)))
+    ]
+    to_C = NamedSharding(mesh, P(*_names(C)))
+    with jax.set_mesh(mesh):
+        lowered = jax.jit(jnp.matmul, out_shardings=to_C).lower(*given)
+    moved = MOVING.findall(lowered.compile().as_text())
+    if not moved:
+        return ()
+    shapes = _once_gathered(A, B, C, {"X": X, "Y": Y})
+    for key, block in shapes.items():
+        if moved == [(*map(str, block), "all-gather")]:
+            return key
+    raise ValueError(f"expected one all-gather of {shapes}, got {moved}")
+
+
+def _names(cuts):
+    """The entries of a partition spec."""
+    return [axes or None for axes in cuts]
+
+
+def _once_gathered(A, B, C, sizes):
+    """The blocks of what may be gathered: {(matrix, axis): shape}."""
+    blocks = {}
+    for name, cuts in (("A", A), ("B", B)):
+        for axis in filter(None, cuts):
+            rest = P(*(None if own == axis else own or None for own in cuts))
+            blocks[name, axis] = _block(MATRICES[name], rest, sizes)
+    for axis in {A[0], B[1]} - {"", *C}:
+        blocks["C", axis] = _block(MATRICES["C"], P(*_names(C)), sizes)
+    return blocks
+
+
+# Layouts of A, B and C on axes p and q; no case needs two gathers, or a sum.
+PRODUCTS = (
+    ("p-", "-q", "pq"),
+    ("pq", "-q", "pq"),
+    ("p-", "pq", "pq"),
+    ("p-", "-q", "p-"),
+    ("p-", "-q", "-q"),
+    ("p-", "--", "-p"),
+    ("--", "-p", "p-"),
+)
+
+
+def _laid(product, p, q):
+    """The layouts of a product on the axes p and q, as texts."""
+    axes = {"p": p, "q": q, "-": ""}
+    return [[axes[letter] for letter in cuts] for cuts in product]
+
+
+@question.visible(
+    "gathered",
+    *((*_laid(product, "X", "Y"), 2, 4) for product in PRODUCTS),
+)
+def check_gathered(A, B, C, X, Y):
+    """Question 8: what XLA gathers of a product on a mesh of X and Y."""
+    question.need_devices(8)
+    expected = _compiled(tuple(A), tuple(B), tuple(C), X, Y)
+    asked = f"gathered({A}, {B}, {C})"
+    got = compare.entries(asked, student.call("gathered", A, B, C), None)
+    if got and not expected:
+        reason = "each device has what its block of C takes"
+        compare.wrong(asked, got, reason)
+    if expected and not got:
+        reason = "some device lacks a part of what its block of C takes"
+        compare.wrong(asked, got, reason)
+    compare.equal(
+        asked,
+        got,
+        expected,
+        likely=_mistaken_gathers(*expected) if expected else (),
+        names=("matrix", "axis"),
+    )
+
+
+def _mistaken_gathers(matrix, axis):
+    """Gathers that XLA leaves out, and why."""
+    swapped = "Y" if axis == "X" else "X"
+    late = "the product of the blocks as they lie gives no block of C"
+    early = "blocks can be multiplied as they lie; what they give is gathered"
+    for name in "ABC":
+        yield (name, ""), "no axis cuts what you gather"
+        if name != matrix:
+            said = early if matrix == "C" else late
+            if name != "C" and matrix != "C":
+                said = f"every device has what it needs of {name}"
+            yield (name, axis), said
+            yield (name, swapped), said
+    yield (matrix, swapped), "another axis cuts what a device lacks"
+
+
+def grade_gathered():
+    """Question 8 with the axes exchanged, on the other mesh."""
+    for product in PRODUCTS:
+        check_gathered(*_laid(product, "Y", "X"), 4, 2)
+
+
 # What a model in training holds: bytes of an element, and dimensions.
 ARRAYS = {
     "W_in": (16, "LDF"),
@@ -455,7 +578,7 @@ MACHINES = {
     "the two layouts", ("tpu_layout", LAYERS), ("gpu_layout", LAYERS)
 )
 def check_layouts(name, L):
-    """Question 8: a layout obeys, fits, and cuts nothing in vain.
+    """Question 9: a layout obeys, fits, and cuts nothing in vain.
 
     name  of the layout
     L     layers; what is free on a chip grows with them
@@ -536,7 +659,7 @@ def _with_fewer_cuts(cuts):
 
 
 def grade_layouts():
-    """Question 8 with other numbers of layers."""
+    """Question 9 with other numbers of layers."""
     draw = question.draw("layouts")
     for name in MACHINES:
         check_layouts(name, int(draw.integers(32, 49)))
