@@ -104,6 +104,7 @@ from shardlab.plot.layers import (
     holders,
     layouts,
     logits,
+    mirrored_passes,
     two_cuts,
     whole_layer,
 )
@@ -222,6 +223,7 @@ __all__ = [
     "logits",
     "matmuls",
     "mesh",
+    "mirrored_passes",
     "moments",
     "networks",
     "node_gathers",

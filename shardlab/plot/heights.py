@@ -1,14 +1,15 @@
 """What is held over a step, as a height below what is done."""
 
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
-from shardlab.plot.axes import INK, SMALL, panels, styled
+from shardlab.plot.axes import INK, LINE, SMALL, panels, styled
 from shardlab.plot.colours import colour
 
 # From below: what stays, what grows backwards, what comes and goes.
 PARTS = {
     "weights": "memory-2",
-    "gradients": "memory-1",
+    "gradients": "surface",
     "activations": "memory-4",
 }
 KINDS = {
@@ -17,6 +18,7 @@ KINDS = {
     "backward": (colour("backward"), ""),
 }
 WIDE, HIGH = 7.0, 2.0  # inches of a picture, and of one of its runs
+LOW = 1.35  # inches of a run of which less is to be seen
 
 
 @styled
@@ -29,19 +31,23 @@ def moments(runs, phases, unit=1e6, name="MB"):
     unit     bytes in a unit of the axis
     name     of the unit
     returns  the axes, one for each run, one below the other; the horizontal
-             axis is FLOPs, and the dot is the peak
+             axis is FLOPs, the dot is the peak, and a dotted line is the
+             first run's
     raises   ValueError for no run, or an empty one
     source   chapter 12
     """
     if not runs or not all(runs.values()):
         raise ValueError("runs must hold moments of a program, got none")
-    axes = _below_each_other(runs)
+    axes, peaks = _below_each_other(runs), []
     for n, (ax, (title, run)) in enumerate(
         zip(axes, runs.items(), strict=True)
     ):
         _layers(ax, run, unit, inside=n == 0)
         most = max(run, key=lambda moment: moment.total)
-        _peak(ax, most.flops / 1e6, most.total / unit, f" {name}")
+        peaks.append(most.total / unit)
+        _peak(ax, most.flops / 1e6, peaks[-1], f" {name}")
+        if n:  # the first run's peak, to compare
+            ax.axhline(peaks[0], ls=":", color=LINE, lw=1)
         cells = [(k, words, size / 1e6) for k, words, size in phases[title]]
         _strip(ax, cells)
         ax.set(ylabel=name)
@@ -62,7 +68,7 @@ def heights(runs, x_name, y_name):
     """
     if not runs or not all(runs.values()):
         raise ValueError("runs must hold tasks, got none")
-    axes = _below_each_other(runs)
+    axes = _below_each_other(runs, LOW)
     for ax, run in zip(axes, runs.values(), strict=True):
         x, y = [0.0], [0.0]
         for _, _, length, change in run:
@@ -72,28 +78,29 @@ def heights(runs, x_name, y_name):
         _peak(ax, x[y.index(max(y))], max(y), "")
         _strip(ax, [task[:3] for task in run])
         ax.set(ylabel=y_name)
-    _scaled(axes, x_name)
+    _scaled(axes, x_name, 1.3)
+    axes[0].yaxis.set_major_locator(MaxNLocator(3, integer=True))
     return axes
 
 
-def _below_each_other(runs):
+def _below_each_other(runs, each=HIGH):
     """Axes with one scale, and the title of a run at the left of each."""
-    high = HIGH * len(runs) + 0.4
+    high = each * len(runs) + 0.4
     how = {"sharex": True, "sharey": True, "squeeze": False}
     figure, axes = panels(len(runs), 1, size=(WIDE, high), **how)
-    figure.subplots_adjust(hspace=0.62)
+    figure.subplots_adjust(hspace=1.24 / each)
     for ax, title in zip(axes.flat, runs, strict=True):
         ax.set_title(title, loc="left", pad=26)
         ax.margins(x=0)
     return list(axes.flat)
 
 
-def _scaled(axes, name):
+def _scaled(axes, name, above=1.08):
     """Both scales from nought, and room above the peaks and at the right."""
     wide, high = (
         max(ends) for ends in (axes[0].get_xlim(), axes[0].get_ylim())
     )
-    axes[0].set(xlim=(0, wide), ylim=(0, 1.08 * high))
+    axes[0].set(xlim=(0, wide), ylim=(0, above * high))
     axes[-1].set_xlabel(name)
 
 
@@ -108,16 +115,18 @@ def _strip(ax, cells):
     """Above a run: its tasks, as long as they are, named where they can be."""
     x, where = 0.0, ax.get_xaxis_transform()
     whole = sum(size for _, _, size in cells)
+    high = 0.32 / (ax.figure.get_figheight() / len(ax.figure.axes))
+    at = {"transform": where}
     for kind, words, size in cells:
         fill, hatch = KINDS[kind]
         look = {"fc": fill, "ec": INK, "lw": 0.6, "hatch": hatch}
         look |= {"transform": where, "clip_on": False}
-        ax.add_patch(Rectangle((x, 1.03), size, 0.16, **look))
+        ax.add_patch(Rectangle((x, 1.03), size, high, **look))
         how = {"ha": "center", "va": "center_baseline", "fontsize": SMALL}
         if hatch:
             how["bbox"] = {"fc": fill, "ec": "none", "pad": 1}
         if size > 0.03 * whole:
-            ax.text(x + size / 2, 1.11, words, transform=where, **how)
+            ax.text(x + size / 2, 1.03 + high / 2, words, **how | at)
         x += size
 
 
@@ -146,7 +155,9 @@ def _layers(ax, run, unit, inside):
             full = max(range(len(x)), key=above.__getitem__)
             height = below[full] + 0.35 * (above[full] - below[full])
             if inside:
-                ax.text(1.1 * x[full], height, part, ha="center", va="center")
+                paper = {"fc": colour("paper"), "ec": "none", "pad": 2}
+                how = {"ha": "center", "va": "center", "bbox": paper}
+                ax.text(1.1 * x[full], height, part, **how)
             else:
                 at, away = (x[full // 4], above[full // 4]), (0, 22)
                 how = {"textcoords": "offset points", "ha": "center"}

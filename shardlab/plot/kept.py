@@ -3,8 +3,11 @@
 from itertools import pairwise
 from math import log
 
+from matplotlib.patches import Rectangle
+
 from shardlab import memory
 from shardlab.plot.axes import (
+    COLUMN,
     INK,
     LINE,
     SMALL,
@@ -56,6 +59,7 @@ _FLOW = (
     ("MLP dropout mask", "times the MLP mask"),
 )
 _SIDE = 12.6  # pixels of the side of one byte
+_SP = "...."  # hatch of what only sequence parallelism cuts
 
 
 @styled
@@ -94,13 +98,14 @@ def layer_kept(scores):
 
 
 def _term(ax, middle, side, kept, short, size):
-    """A box with its name and its bytes below, or beside if it is a mask."""
+    """A box with name and bytes below it; beside or in it for a mask."""
     (x, y), (fill, hatch) = middle, _look(kept)
     box(ax, x - side / 2, y - side / 2, side, side, fill, hatch=hatch)
     if short == "mask":
-        at = x - side / 2 - 6
-        write(ax, at, y - 8, short, 11.5, "right")
-        write(ax, at, y + 8, size, 12, "right", weight="bold")
+        wide = side > 40
+        at, where = (x, "middle") if wide else (x + side / 2 + 6, "left")
+        write(ax, at, y - 8, short, 11.5, where)
+        write(ax, at, y + 8, size, 12, where, weight="bold")
         return
     below = y + max(side, 24) / 2
     lines = 1 + short.count("\n")
@@ -137,8 +142,8 @@ def _round(ax, start, end, over):
     wire(ax, (x + 20, over), (u, over), **look)
     arrow(ax, (u, over), (u, v - 12), SOFT, 1.2, head=4)
     middle = (x + u) / 2
-    box(ax, middle - 62, over - 8, 124, 16, PAPER, line=0, z=1)
-    write(ax, middle, over, "x itself goes round", 11, ink=SOFT)
+    box(ax, middle - 34, over - 8, 68, 16, PAPER, line=0, z=1)
+    write(ax, middle, over, "residual", 11.5, ink=SOFT)
 
 
 def _look(kept):
@@ -147,7 +152,7 @@ def _look(kept):
         return colour("memory-3"), None
     if kept.cut_by == "TP":
         return shade("Y", 1, 4), None
-    return WHOLE, "////"
+    return WHOLE, _SP
 
 
 def _key(ax, x, y):
@@ -159,7 +164,7 @@ def _key(ax, x, y):
             None,
         ),
         ("cut by tensor parallelism, TP", shade("Y", 1, 4), None),
-        ("whole on every chip without SP", WHOLE, "////"),
+        ("whole on every chip without SP", WHOLE, _SP),
     )
     for n, (words, fill, hatch) in enumerate(rows):
         top = y + 30 * n + 8 * (n > 0)
@@ -188,7 +193,7 @@ def tallies(layers, name="bytes"):
         write(ax, x, y - 14, words, 12.5, "left", weight="bold")
         for words, size, cut_by in parts:
             look = shade("Y", 1, 4) if cut_by == "TP" else WHOLE
-            hatch = None if cut_by == "TP" else "////"
+            hatch = None if cut_by == "TP" else _SP
             box(ax, x, y, size * unit, 26, look, hatch=hatch)
             if size * unit > 16:
                 middle = x + size * unit / 2
@@ -215,11 +220,11 @@ def policies(found, sizes):
              more), one for each size
     sizes    what the sizes are, in words
     returns  the axes drawn on, with a logarithmic scale of bytes; where sizes
-             make no difference a dot stands once
+             make no difference a dot stands once. FLOPs are the last size's
     source   chapter 12
     """
-    left, right, pitch = 150, 540, 48
-    ax = canvas(690, 92 + pitch * len(found))
+    left, right, pitch = 150, 560, 48
+    ax = canvas(690, 72 + pitch * len(found))
     low, high = 1.5, max(size for row in found.values() for size, _ in row)
 
     def at(size):
@@ -232,7 +237,7 @@ def policies(found, sizes):
         write(ax, x + 11, 12, words, 12.5, "left")
     ax.plot(476, 12, "o", ms=9, mfc=WHOLE, mec=INK, mew=0.6)
     write(ax, 487, 12, "the same at all three", 12.5, "left")
-    write(ax, 682, 38, "more FLOPs", 13, "right", weight="bold")
+    write(ax, 682, 40, "more FLOPs", 13, "right", weight="bold")
     floor = 48 + pitch * len(found)
     ticks = [n for n in (2, 5, 10, 20, 50, 100, 200, 500) if n < 1.2 * high]
     for tick in ticks:
@@ -243,7 +248,7 @@ def policies(found, sizes):
         y = 70 + pitch * row
         write(ax, left - 10, y, name, 13, "right")
         _dots(ax, [at(size) for size, _ in each], y, each, fills)
-        write(ax, 682, y, _more([more for _, more in each]), 13, "right")
+        write(ax, 682, y, _more(each[-1][1]), 13, "right")
     return ax
 
 
@@ -259,10 +264,9 @@ def _dots(ax, xs, y, each, fills):
         write(ax, x, y - 16, f"{size:.0f}", 13)
 
 
-def _more(shares):
-    """The FLOPs that a policy adds at several sizes, in words."""
-    low, high = 100 * min(shares), 100 * max(shares)
-    return f"{low:.1f} to {high:.1f} %" if high else "no product twice"
+def _more(share):
+    """The FLOPs that a policy adds, in words."""
+    return f"{share:.1%}".replace("%", " %") if share else "none"
 
 
 @styled
@@ -304,9 +308,9 @@ def stacks(bars, limits=None, unit=1e9, name="GB"):
         sized, ends = f"{total / unit:.1f} {name}", limits.values()
         near = any(0 <= size - total < 76 / scale for size in ends)
         if near:  # the limit stands where the words would
-            how["bbox"] = {"fc": PAPER, "ec": "none", "pad": 2}
-        where, at = (x - 6, "right") if near else (x + 7, "left")
-        write(ax, where, y + 12, sized, 12, at, **how)
+            write(ax, x - 4, y - 11, sized, 12, "right", **how)
+        else:
+            write(ax, x + 7, y + 12, sized, 12, "left", **how)
     x = left
     for part, (fill, hatch) in looks.items():
         box(ax, x, floor + 14, 18, 14, fill, hatch=hatch)
@@ -317,9 +321,9 @@ def stacks(bars, limits=None, unit=1e9, name="GB"):
 
 def _looks(count):
     """So many fills, told apart by hatches as well."""
-    fills = ("memory-2", "memory-1", "memory-4", "memory-3", "surface")
-    hatches = (None, None, None, "////", None)
-    return [(colour(fills[n % 5]), hatches[n % 5]) for n in range(count)]
+    fills = "memory-2", "memory-1", "memory-4", "memory-3", "surface", "surface"
+    hatches = (None, None, None, "xxxx", None, "----")
+    return [(colour(fills[n % 6]), hatches[n % 6]) for n in range(count)]
 
 
 @styled
@@ -384,32 +388,73 @@ def _stage(ax, points, below, unit):
     ax.plot(*at, "o", color=INK, ms=4, clip_on=False)
     how = {"textcoords": "offset points", "weight": "bold"}
     how["bbox"] = {"fc": PAPER, "ec": "none", "pad": 0.5}
-    ax.annotate(f"{peak:.1f}", at, (4, 4), **how)
+    ax.annotate(f"{peak:.1f}", at, (4, 6), **how)
 
 
 @styled
-def ladder(rungs, unit=1e9, name="GB"):
-    """Draw what is left after each of some steps, on a logarithmic scale.
+def ladder(rungs, away=None, unit=1e9, name="GB"):
+    """Draw what is left after each of some steps, as squares.
 
     rungs    list of (words, bytes, price): what is done, what a chip still
-             holds then, and what it costs, in words
-    unit     bytes in a unit; the scale begins at one
+             keeps then, and what that step costs, in words. Steps go from left
+             to right; the last one stands above
+    away     (words, price) of another last step, which keeps nothing on the
+             chip; it stands below. None for none
+    unit     bytes in a unit
     name     of the unit
-    returns  the axes drawn on
-    raises   ValueError for none, or less than a unit
+    returns  the axes drawn on; areas are bytes
+    raises   ValueError for fewer than two, or one of no bytes
     source   chapter 12
     """
-    if not rungs or min(size for _, size, _ in rungs) < unit:
-        raise ValueError(f"rungs must be some of at least {unit:g} bytes each")
-    pitch, wide = 58, 330
-    ax = canvas(430, pitch * len(rungs) - 6)
-    most = log(max(size for _, size, _ in rungs) / unit)
-    for row, (words, size, price) in enumerate(rungs):
-        y, long = 10 + pitch * row, wide * log(size / unit) / most
-        write(ax, 2, y, words, 13, "left")
-        write(ax, 428, y, price, 12.5, "right", ink=SOFT)
-        box(ax, 2, y + 12, long, 24, colour("memory-3"))
-        held = size / unit
-        sized = f"{held:,.0f} {name}" if held > 99 else f"{held:.1f} {name}"
-        write(ax, long + 10, y + 24, sized, 13, "left", weight="bold")
+    if len(rungs) < 2 or min(size for _, size, _ in rungs) <= 0:
+        raise ValueError("rungs must be two or more of above 0 bytes each")
+    ax = canvas(COLUMN, 236)
+    most, pitch = max(size for _, size, _ in rungs), 80
+    sides = [150 * (size / most) ** 0.5 for _, size, _ in rungs]
+    x, ends = 2, []
+    for (words, size, price), side in zip(rungs[:-1], sides, strict=False):
+        if ends:
+            _step(ax, (ends[-1], _MIDDLE), (x, _MIDDLE), price)
+        box(ax, x, _MIDDLE - side / 2, side, side, colour("memory-3"))
+        under = _MIDDLE + side / 2
+        middle = x + max(side, 54) / 2 if x == 2 else x + side / 2
+        _named(ax, middle, under, words, f"{size / unit:.3g} {name}")
+        ends.append(x + side)
+        x += side + pitch
+    left = ends[-1]
+    last = (rungs[-1][0], f"{rungs[-1][1] / unit:.2g} {name}", rungs[-1][2])
+    ways = [(*last, sides[-1], _MIDDLE - (68 if away else 0), None)]
+    if away:
+        words = (away[0], f"0 {name}", away[1])
+        ways.append((*words, sides[-2], _MIDDLE + 62, (0, (3, 2))))
+    for words, size, price, side, y, dashed in ways:
+        _step(ax, (left, _MIDDLE), (x, y), price)
+        fill = "none" if dashed else colour("memory-3")
+        box(ax, x, y - side / 2, side, side, fill, line=0 if dashed else 0.8)
+        if dashed:
+            at = x, y - side / 2
+            look = {"fill": False, "ec": INK, "lw": 0.8, "ls": dashed}
+            ax.add_patch(Rectangle(at, side, side, **look))
+        _named(ax, x - 2, y + side / 2, words, size, "left")
     return ax
+
+
+_MIDDLE = 96  # pixels from the top to the middle of the squares
+
+
+def _step(ax, start, end, price):
+    """An arrow from a square to the next, with its price on it."""
+    (x, y), (u, v) = start, end
+    arrow(ax, (x + 6, y + 0.1 * (v - y)), (u - 6, v), SOFT, 1.2, head=5)
+    over = (y + v) / 2
+    if v > y:  # below the arrow stands the name of the square it leaves
+        write(ax, (x + u) / 2 + 16, over - 8, price, 12, "left", ink=SOFT)
+        return
+    over -= 13 + 8 * price.count("\n") + 8 * (v < y)
+    write(ax, (x + u) / 2 - 16 * (v < y), over, price, 12, ink=SOFT)
+
+
+def _named(ax, x, y, words, size, at="middle"):
+    """The bytes of a square below it, and what was done."""
+    write(ax, x, y + 13, size, 13, at, weight="bold")
+    write(ax, x, y + 30 + 8 * words.count("\n"), words, 12, at)

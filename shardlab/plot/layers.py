@@ -325,3 +325,43 @@ def logits(D, vocab, chips=8, kept="", held=""):
     words = f"To scale, the three columns would be {thin:.2f} pixels wide."
     write(ax, left + wide / 2, y + 122, words, 12, ink=SOFT)
     return ax
+
+
+@styled
+def mirrored_passes(halves=("attention", "MLP")):
+    """Draw what sequence parallelism moves in both passes of a layer.
+
+    halves   names of what lies between the cuts, two
+    returns  the axes drawn on: the forward pass runs to the right, and the
+             backward pass below it to the left; striped is what is repeated
+    source   Korthikanti et al. (2022)
+    """
+    ax, wide, gap = canvas(COLUMN, 172), 96, 6
+    gold, rows = colour("network-1"), {"forward": 34, "backward": 92}
+    for name, y in rows.items():
+        write(ax, 2, y + 15, name, 12.5, "left", weight="bold")
+    for n, half in enumerate(halves):
+        x = 80 + n * (3 * wide + 2 * gap + 10)
+        places = [x + m * (wide + gap) for m in range(3)]
+        for at, words in zip(places, ("entrance", half, "exit"), strict=True):
+            write(ax, at + wide / 2, 18, words, 12.5, ink=SOFT)
+        for at, words in (places[0], "AllGather"), (places[2], "ReduceScatter"):
+            box(ax, at, rows["forward"], wide, 30, gold, words)
+        for at, words in (places[2], "AllGather"), (places[0], "ReduceScatter"):
+            box(ax, at, rows["backward"], wide, 30, gold, words)
+        cut = shade("Y", 1, 4)
+        for name, y in rows.items():
+            words = "products" if name == "forward" else "gradients"
+            box(ax, places[1], y, wide, 30, cut, words)
+        again = {"hatch": "////", "z": 1}
+        box(ax, places[0], 136, wide, 30, gold, **again)
+        box(ax, places[0] + 14, 143, wide - 28, 16, gold, line=0, z=2)
+        write(ax, places[0] + wide / 2, 151, "AllGather", 12, zorder=3)
+        end = places[1] + wide / 2
+        wire(ax, (places[0] + wide, 151), (end, 151), SOFT, 1.2)
+        arrow(ax, (end, 151), (end, 124), SOFT, 1.2, head=5)
+    write(ax, 2, 151, "again", 12.5, "left", weight="bold")
+    right, left = COLUMN - 2, 80
+    arrow(ax, (left, 72), (right, 72), SOFT, 1.2, head=5)
+    arrow(ax, (right, 83), (left, 83), SOFT, 1.2, head=5)
+    return ax

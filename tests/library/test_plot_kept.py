@@ -25,6 +25,12 @@ def test_of_moments_with_the_same_flops_the_fullest_is_drawn():
     assert "50 MB" in texts(axes[0])
 
 
+def test_sequence_parallelism_gathers_six_times_and_scatters_four():
+    written = texts(plot.mirrored_passes())
+    assert written.count("AllGather") == 6
+    assert written.count("ReduceScatter") == 4
+
+
 def test_heights_are_sums_of_changes():
     run = [("forward", "F1", 1, 0.1), ("again", "R1", 1, 0.9)]
     (ax,) = plot.heights({"x": [*run, ("backward", "B1", 2, -1)]}, "x", "y")
@@ -76,13 +82,22 @@ def test_peaks_of_stages_are_written_with_what_lies_below():
     assert texts(axes[0, 1]) == ["3.0", "5 GB"]
 
 
-def test_rungs_are_as_long_as_their_logarithms():
-    ax = plot.ladder([("all", 1e12, ""), ("some", 1e9, "much")])
-    assert {"1,000 GB", "1.0 GB", "much"} <= set(texts(ax))
-    long = [patch.get_width() for patch in ax.patches]
-    assert long == pytest.approx([330, 0])
-    with pytest.raises(ValueError, match="of at least 1e\\+09 bytes"):
-        plot.ladder([("little", 5e8, "")])
+def test_areas_of_rungs_are_bytes():
+    rungs = [("all", 9e9, ""), ("some", 4e9, "much"), ("few", 1e9, "more")]
+    ax = plot.ladder(rungs)
+    assert {"9 GB", "4 GB", "1 GB", "much", "more"} <= set(texts(ax))
+    sides = [patch.get_width() for patch in ax.patches]
+    assert sides == pytest.approx([150, 100, 50])
+    with pytest.raises(ValueError, match="of above 0 bytes"):
+        plot.ladder([("all", 5e8, ""), ("nothing", 0, "")])
+
+
+def test_what_went_away_is_a_dashed_square_of_its_bytes():
+    rungs = [("all", 9e9, ""), ("some", 4e9, "much"), ("few", 1e9, "more")]
+    ax = plot.ladder(rungs, away=("host", "its wire"))
+    assert {"host", "0 GB", "its wire"} <= set(texts(ax))
+    (gone,) = [patch for patch in ax.patches if not patch.get_fill()]
+    assert gone.get_width() == pytest.approx(100)
 
 
 def test_parts_of_a_tally_are_as_long_as_their_bytes():
@@ -101,7 +116,7 @@ def test_a_policy_that_no_size_moves_is_one_dot():
     ax = plot.policies(found, ["small", "medium", "large"])
     written = texts(ax)
     assert written.count("2") == 2  # the tick and the dot
-    assert {"no product twice", "20.0 to 25.0 %", "40"} <= set(written)
+    assert {"none", "21.0 %", "40"} <= set(written)
 
 
 @pytest.mark.parametrize(
