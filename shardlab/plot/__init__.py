@@ -69,6 +69,7 @@ from shardlab.plot.exchanges import exchanges
 from shardlab.plot.experts import (
     expert_axes,
     expert_loads,
+    ragged_pieces,
     ragged_rows,
     router_choices,
     slots_taken,
@@ -243,6 +244,7 @@ __all__ = [
     "product_player",
     "rails",
     "reach",
+    "ragged_pieces",
     "ragged_rows",
     "recipes",
     "ring_orders",

@@ -8,7 +8,7 @@ from shardlab.arguments import how_many, takes
 from shardlab.plot.colours import colour, shade, variable
 from shardlab.plot.films import FRAME, reel
 from shardlab.plot.pipes import block, slid
-from shardlab.plot.steps import text
+from shardlab.plot.steps import box, text
 
 HIGH, TOKENS, SENT = 17, 22, 80  # a block; tops of the first two rows
 NAME = 24  # width of an expert's name
@@ -92,11 +92,21 @@ def drawn_slots(look, visits, moment):
             continue
         words = f"{chip * look.B + token}" + "′" * (moment > 2)
         fill = shade("Z", chip, look.Z)
-        drawn = block(fill, words, x, y, wide, HIGH - 2)
+        drawn = _slot(fill, words, x, y, wide)
         if moment == 1:
             u, v = look.left(chip) + token * 36, TOKENS
         parts.append(drawn if moment == 3 else slid(drawn, u - x, v - y))
     return "".join(parts)
+
+
+def _slot(fill, words, x, y, wide):
+    """SVG of a taken slot; words that are too wide for it are narrowed."""
+    if 7 * len(words) - 3.5 * words.count("′") <= wide - 3:
+        return block(fill, words, x, y, wide, HIGH - 2)
+    parts = f'<path class="b" fill="{fill}" d="{box(x, y, wide, HIGH - 2)}"/>'
+    said = text(words, x + 1.5, y + (HIGH - 2) / 2 + 4.2, fill)
+    narrow = f'<text textLength="{wide - 3:g}" lengthAdjust="spacingAndGlyphs"'
+    return parts + said.replace("<text", narrow, 1)
 
 
 def drawn_places(look):

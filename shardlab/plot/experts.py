@@ -45,9 +45,8 @@ def slots_taken(experts, E, C, chip_of=None, chips=4):
             fill = shade("Z", home, chips) if taken and inside else PAPER
             edge = INK if inside else MARK
             words = queue[n] if taken else ""
-            box(ax, x, y, pitch - 5, 26, fill, words, edge=edge, z=1)
-            if not inside:
-                wire(ax, (x, y + 26), (x + pitch - 5, y), MARK, 1.4, z=2)
+            look = {"edge": edge, "ink": edge, "line": 0.8 if inside else 1.8}
+            box(ax, x, y, pitch - 5, 26, fill, words, z=1, **look)
     write(ax, 112 + C * pitch / 2, 24, f"{C} slots", 12, weight="bold")
     if longest > C:
         x = 134 + (C + longest) * pitch / 2
@@ -103,33 +102,93 @@ def _run(ax, x, y, rows, room, fill):
 
 
 @styled
+def ragged_pieces(sizes, chip=1):
+    """Draw an exchange of pieces that differ: rows before, and where they land.
+
+    sizes    sizes[from, to], rows that each chip sends to each
+    chip     the sender whose pieces are framed and followed
+    returns  the axes drawn on
+    raises   ValueError unless sizes is square
+    source   chapter 14
+    """
+    sizes = np.asarray(sizes)
+    if sizes.ndim != 2 or len(sizes) != sizes.shape[1]:
+        raise ValueError(f"sizes must be [chips, chips], got {sizes.shape}")
+    Z, ax = len(sizes), canvas(690, 2 * len(sizes) * 36 + 124)
+    most = max(sizes.sum(axis=0).max(), sizes.sum(axis=1).max())
+    pitch, left, below = 570 / most, 76, Z * 36 + 126
+    words = "before: rows sorted by the chip that they go to"
+    write(ax, left, 14, words, 12.5, "left", weight="bold")
+    words = "after: rows in the order of the chips that they come from"
+    write(ax, left, below - 20, words, 12.5, "left", weight="bold")
+    for one in range(Z):
+        ends = np.cumsum(sizes[one])
+        for other, n in enumerate(sizes[one]):
+            mine, fill = one == chip, shade("Z", one, Z)
+            start, lands = ends[other] - n, sizes[:one, other].sum()
+            words = f"to {other}" if n * pitch > 34 else other
+            look = {"line": 2.4 if mine else 0.8, "z": 2 if mine else 1}
+            wide, y = n * pitch, 32 + one * 36
+            box(ax, left + start * pitch, y, wide, 26, fill, words, **look)
+            words, y = f"from {one}", below + other * 36
+            words = words if n * pitch > 48 else one
+            box(ax, left + lands * pitch, y, wide, 26, fill, words, **look)
+        for y in (45 + one * 36, below + 13 + one * 36):
+            write(ax, left - 10, y, f"chip {one}", 12, "right")
+    row = sizes[chip]
+    parts = row.cumsum() - row, row, sizes[:chip].sum(axis=0), sizes[:, chip]
+    words = [", ".join(map(str, part)) for part in parts]
+    y = 32 + Z * 36 + 10
+    said = f"chip {chip}: its pieces start at {words[0]}, have {words[1]} rows,"
+    write(ax, left, y, said, 12, "left")
+    said = f"and land at {words[2]}; it gets {words[3]}"
+    write(ax, left, y + 18, said, 12, "left")
+    return ax
+
+
+@styled
 def expert_loads(runs, mean, name="visits"):
     """Draw how many visits each expert gets, a row of bars for each run.
 
-    runs     dict: title -> visits[E]
+    runs     dict: title -> visits[E], or visits[steps, E]; then a bar is the
+             mean of the steps, a line on it reaches from the least to the most
+             of a step, and the title says how busy the busiest expert of a
+             step is on average
     mean     visits of each, if all were alike
     name     of what is counted
     returns  the axes drawn on
     source   chapter 14
     """
-    ax, high = canvas(690, 122 * len(runs) + 32), 74
+    runs = {title: np.atleast_2d(visits) for title, visits in runs.items()}
     most = max(np.max(visits) for visits in runs.values())
-    for n, (title, visits) in enumerate(runs.items()):
-        ground, wide = n * 122 + 112, 560 / len(visits)
-        busiest = f"{title}: {np.max(visits) / mean:.2f} × mean"
-        write(ax, 110, ground - high - 22, busiest, 12.5, "left", weight="bold")
+    highs = [100 * np.max(visits) / most for visits in runs.values()]
+    ax, ground = canvas(690, sum(highs) + 60 * len(runs) + 22), 0
+    for (title, steps), high in zip(runs.items(), highs, strict=True):
+        ground, wide = (
+            ground + high + (60 if ground else 44),
+            560 / steps.shape[1],
+        )
+        busiest = np.mean(steps.max(axis=1)) / mean
+        words = f"{title}: {busiest:.2f} × mean"
+        write(ax, 110, ground - high - 24, words, 12.5, "left", weight="bold")
+        visits = steps.mean(axis=0)
         for e, count in enumerate(visits):
-            tall, x = high * count / most, 110 + e * wide
-            fill = shade("Z", 3 if count == np.max(visits) else 1)
+            tall, x = 100 * count / most, 110 + e * wide
+            fill = shade("Z", 2 if count == np.max(visits) else 1)
             box(ax, x, ground - tall, wide - 6, tall, fill, line=0.5, z=1)
-            y = ground - (9 if tall > 18 else tall + 8)
-            write(ax, x + wide / 2 - 3, y, f"{count:.0f}", 11, zorder=3)
-        level = ground - high * mean / most
-        wire(ax, (106, level), (672, level), INK, 1, dashed=True, z=2)
+            least, top = (100 * f(steps[:, e]) / most for f in (np.min, np.max))
+            if len(steps) > 1:
+                middle = x + wide / 2 - 3
+                ends = (middle, ground - least), (middle, ground - top)
+                wire(ax, *ends, INK, 1.4, z=1.5)
+            write(ax, x + wide / 2 - 3, ground + 11, f"{count:.0f}", 11)
+        write(ax, 100, ground + 11, name, 11, "right", SOFT)
+        level = ground - 100 * mean / most
+        wire(ax, (106, level), (672, level), INK, 1, dashed=True, z=1.2)
         write(ax, 100, level, f"mean {mean:g}", 11, "right")
-    for e in range(len(visits)):
-        write(ax, 110 + (e + 0.5) * wide - 3, ground + 12, f"E{e}", 11)
-    write(ax, 100, ground + 12, name, 11, "right", SOFT)
+    for e in range(steps.shape[1]):
+        x = 110 + (e + 0.5) * wide - 3
+        write(ax, x, ground + 28, f"E{e}", 11, ink=SOFT)
     return ax
 
 
@@ -161,7 +220,7 @@ def expert_axes(replicas=2, chips=4, E=8):
     for z in range(chips):
         for x in range(replicas - 1):
             at, top = 112 + z * pitch + 100, 44 + x * 112
-            ends = (at, top + 78), (at, top + 112)
+            ends = (at, top + 81), (at, top + 109)
             arrow(ax, *ends, colour("axis-x"), 2, both=True)
     write(
         ax,

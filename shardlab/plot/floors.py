@@ -83,7 +83,7 @@ def _floor(ax, top, pair, sizes, high):
     token = home, top + high + GAP / 2
     wire(ax, (home, top + high - 8), token, INK, 1.4, dashed=True)
     ax.add_patch(Circle(token, 8, fc=INK, ec="none", zorder=4))
-    write(ax, home + 14, token[1], "the token", 12, "left", weight="bold")
+    write(ax, home + 14, token[1] - 11, "the token", 12, "left", weight="bold")
     for node, (left, y) in enumerate(corners):
         here = range(node * each, (node + 1) * each)
         mine, other = (

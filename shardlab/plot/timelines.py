@@ -19,7 +19,7 @@ WIDTH, LETTER = 7.0, 0.077  # inches of a figure, and of a letter in a bar
 
 
 @styled
-def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None):
+def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
     """Draw what each queue of a chip is busy with, and when.
 
     runs     dict: title -> list of `shardlab.timeline.Done`; a queue is drawn
@@ -31,6 +31,8 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None):
              are explained above the pictures. None for none
     idle     a queue whose waiting is hatched; then the end of each run is
              written too. None for neither
+    high     inches of a queue; from 0.42 on a task of two words may have them
+             on two lines
     returns  the figure's axes, one for each run, one below the other. A bar
              bears the name of its task where there is room for it; a task of
              `fills` at least its first word
@@ -42,13 +44,13 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None):
     _, axes = panels(
         len(runs),
         1,
-        size=(WIDTH, (0.32 * len(queues) + 0.55) * len(runs) + 0.3),
+        size=(WIDTH, (high * len(queues) + 0.55) * len(runs) + 0.3),
         sharex=True,
         squeeze=False,
     )
     for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
         for done in run:
-            bar(ax, done, queues.index(done.queue), unit, most, fills)
+            bar(ax, done, queues.index(done.queue), unit, most, fills, high)
         if idle is not None:
             waits(ax, run, (idle, queues.index(idle)), unit, most)
             last = max(run, key=lambda done: done.end)
@@ -122,7 +124,7 @@ def waits(ax, run, idle, unit, most):
             )
 
 
-def bar(ax, done, row, unit, most, fills=None):
+def bar(ax, done, row, unit, most, fills=None, high=0.32):
     """Draw one task, with its name where the bar is long enough for it.
 
     ax       the axes to draw on
@@ -130,7 +132,7 @@ def bar(ax, done, row, unit, most, fills=None):
     row      the row of its queue
     unit     seconds in a unit of the time axis
     most     length of the time axis, in units
-    fills    as of `timeline`
+    fills, high  as of `timeline`
     returns  nothing
     """
     first = done.name.split(" ")[0]
@@ -140,8 +142,15 @@ def bar(ax, done, row, unit, most, fills=None):
     look = {"fc": fill, "ec": INK, "lw": 0.6}
     ax.add_patch(Rectangle((start, row - 0.4), long, 0.8, **look))
     room = long / most * (WIDTH - 1) / LETTER  # letters
-    short = [done.name, *([first] if own else [])]
-    words = next((w for w in short if len(w.replace("_", "")) < room), "")
+    lines = [done.name.replace(" ", "\n")] if high >= 0.42 else []
+    short = [done.name, *lines, *([first] if own else [])]
+    words = next((w for w in short if _letters(w) < room), "")
     if words:
         look = {"ha": "center", "va": "center_baseline", "fontsize": SMALL}
+        if "\n" in words:
+            look |= {"va": "center", "linespacing": 1.1}
         ax.text(start + long / 2, row, words, **look)
+
+
+def _letters(words):
+    return max(len(line.replace("_", "")) for line in words.split("\n"))

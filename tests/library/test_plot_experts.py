@@ -36,8 +36,25 @@ def test_a_film_shows_every_token_and_every_slot():
     crowded = plot.dispatch_player(EXPERTS, 4, 2, 1).html
     assert crowded.count("dropped: 1<") == 5  # from the choice on
     assert frames[3].count("′<") == EXPERTS.size
+    assert frames[4].count("′<") == EXPERTS.size
     with pytest.raises(ValueError, match="^Z must divide 4 tokens"):
         plot.dispatch_player(EXPERTS, 4, 3, 2)
+
+
+def test_a_film_writes_numbers_of_two_digits_in_narrow_slots():
+    experts = np.tile([[0, 1], [2, 3], [4, 5]], (4, 1))
+    html = plot.dispatch_player(experts, 8, 4, 1).html
+    back = re.findall(r"<figure>.*?</figure>", html, re.DOTALL)[4]
+    assert back.count("′<") == experts.size
+    assert back.count("textLength") == 4  # tokens 10 and 11, twice each
+
+
+def test_pieces_that_differ_land_without_gaps():
+    said = texts(plot.ragged_pieces([[1, 2], [3, 1]], chip=1))
+    assert "chip 1: its pieces start at 0, 3, have 3, 1 rows," in said
+    assert "and land at 1, 2; it gets 2, 1" in said
+    with pytest.raises(ValueError, match=r"^sizes must be \[chips, chips\]"):
+        plot.ragged_pieces([[1, 2]])
 
 
 def test_arrows_lead_to_the_nodes_that_are_visited():
@@ -59,6 +76,9 @@ def test_what_is_dropped_and_who_is_busiest_is_written():
     assert {"3 dropped", "1 dropped"} <= set(said)
     said = texts(plot.expert_loads({"a run": [1, 6, 2]}, mean=3))
     assert {"a run: 2.00 × mean", "1", "6", "2", "mean 3"} <= set(said)
+    # Even loads on average, and yet each step has a busiest expert.
+    said = texts(plot.expert_loads({"swings": [[2, 4], [4, 2]]}, mean=3))
+    assert "swings: 1.33 × mean" in said
 
 
 def test_a_copy_a_node_goes_once_through_the_card():

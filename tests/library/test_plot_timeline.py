@@ -100,3 +100,12 @@ def test_what_leaves_a_pod_is_drawn_chip_by_chip():
     assert [text.get_text() for text in ax.texts] == ["1", "0", "1/4", "1/2"]
     fills = [bar.get_facecolor() for bar in ax.patches]
     assert fills[0] == fills[1] != fills[2] == fills[3]
+
+
+def test_a_high_bar_may_have_its_two_words_on_two_lines():
+    run = timeline.play([Task("F send", "network", 2), Task("F", "chip", 30)])
+    for high, words in ((0.32, "F"), (0.48, "F\nsend")):
+        (ax,) = plot.timeline(
+            {"": run}, 1, "s", {"F": ("forward", "forward")}, high=high
+        ).flat
+        assert ax.texts[0].get_text() == words
