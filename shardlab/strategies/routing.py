@@ -129,7 +129,7 @@ def drops(visits, C):
 
 
 def balance_loss(chances, experts):
-    """The auxiliary loss that grows with the imbalance.
+    """The auxiliary loss, as a rule the larger the less even the visits.
 
     chances  chances[B, E], each row of sum 1
     experts  experts[B, k] that the tokens visit
