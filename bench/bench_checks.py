@@ -10,6 +10,7 @@ import resource
 import statistics
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -73,8 +74,9 @@ def timed(path):
 
 def fresh(path, runs=RUNS):
     """What `timed` returns, in as many processes, one after the other."""
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        return [pool.apply(timed, (path,)) for _ in range(runs)]
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, max_tasks_per_child=1) as pool:
+        return [pool.submit(timed, path).result() for _ in range(runs)]
 
 
 def row(stem, done):
