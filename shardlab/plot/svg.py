@@ -85,7 +85,12 @@ def _slim(text):
         text = re.sub(r"<g>(<text[^<>]*>[^<>]*</text>)</g>", r"\1", text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     text = re.sub(r' d="[^"]*"', _short_path, text)
-    return re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
+    # Numbers of the drawing only: those that a reader sees stay whole.
+    return re.sub(
+        r"<[^>]*>",
+        lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0]),
+        text,
+    )
 
 
 def _short_path(path):

@@ -26,6 +26,13 @@ def test_ticks_are_where_they_were_asked_for(ax):
         assert len(axis.get_minorticklocs()) == 0
 
 
+def test_numbers_that_a_reader_sees_keep_their_digits(ax):
+    plot.ticks(ax, [0.001, 1.2345])
+    picture = plot.svg(ax.figure)
+    assert ">0.001<" in picture
+    assert ">1.2345<" in picture
+
+
 def test_an_axis_that_is_not_named_keeps_its_ticks(ax):
     before = list(ax.get_yticks())
     plot.ticks(ax, [2, 20])
