@@ -337,7 +337,8 @@ def way_home(chips=4):
         write(ax, middle, 10, f"chip {n}", 13, weight="bold")
         write(ax, 2, y + 26, f"turn {n}", 12, "left")
         box(ax, x, y, wide, 25, _z(0, chips), "K0, V0")
-        box(ax, x, y + 28, wide, 25, PAPER, "" if n else "dK0, dV0: 0")
+        if n:  # the gradient sets out one turn after the keys
+            box(ax, x, y + 28, wide, 25, PAPER)
         for k in range(n):  # parts of chips 1 to n, where there is room for all
             each = wide / (chips - 1)
             place = x + k * each, y + 28, each, 25
@@ -432,8 +433,8 @@ def _film_words(mine, turn):
     words = f"Turn {turn}: K and V have moved on by one chip"
     if not idle:
         return f"{words}; all chips use them"
-    chips = "chip" if len(idle) == 1 else "chips"
-    return f"{words}; those of {chips} {', '.join(idle)} are all future"
+    chips, sees = ("chip", "has") if len(idle) == 1 else ("chips", "have")
+    return f"{words}; {chips} {', '.join(idle)} {sees} future keys only"
 
 
 def _rect(x, y, wide, high, fill, edge="currentColor"):

@@ -93,5 +93,5 @@ def test_the_film_crosses_what_is_all_future():
     html = plot.ring_player(IN_ORDER, "in order").html
     frames = html.split("<figure>")[1:]
     assert [frame.count('class="w"') for frame in frames] == [0, 1, 3, 6]
-    assert "those of chips 0, 1 are all future" in frames[2]
+    assert "chips 0, 1 have future keys only" in frames[2]
     assert 'class="w"' not in plot.ring_player(ZIGZAG, "zig-zag").html
