@@ -39,13 +39,13 @@ def _heads(K, H, order="repeat"):
     return np.concatenate([K] * copies, axis=-2)
 
 
-def _attention(Q, K, V, seen, order="repeat", scale=None):
+def _attention(Q, K, V, seen, order="repeat", scale=None, masked=-inf):
     """Attention in float64 of Q[b, T, H, d] to what `seen[T, S]` allows."""
     H, d = Q.shape[2:]
     Q, K, V = (np.asarray(x, float) for x in (Q, K, V))
     K, V = _heads(K, H, order), _heads(V, H, order)
     S = np.einsum("bthd,bshd->bhts", Q, K) * (d**-0.5 if scale is None else 1)
-    S = np.where(seen, S, -np.inf)
+    S = np.where(seen, S, masked)
     with np.errstate(invalid="ignore"):
         weights = np.exp(S - S.max(-1, keepdims=True))
         weights = weights / weights.sum(-1, keepdims=True)
@@ -107,6 +107,8 @@ def check_decode(N, S, H, G, d, here, seed=0):
     """
     q, K, V = _tensors(seed, (H, d), (N * S, G, d), (N * S, G, d))
     q *= np.where(np.arange(H) % 2, 64, 0.25).astype(np.float32)[:, None]
+    q[:, 0], K[..., 0] = 0, 8
+    q[0, 0] = -75 * d**0.5  # all scores of this head are about -600
     unused = np.arange(N * S) % S >= np.repeat(here, S)
     V[unused] += 50
     asked = f"decode on {N} devices, {list(here)} rows in use"
@@ -117,15 +119,17 @@ def check_decode(N, S, H, G, d, here, seed=0):
         in_specs=(P(), cut, cut, cut),
         out_specs=P(),
     )
-    answer = student.program("decode", request)
+    answer = _summed_program("decode", request)
     if answer.gathered(of=(1, 2)) > 0:
         raise WrongAnswer(
             f"{asked}: you gather keys or values; they stay where they are"
         )
     answer.allow("psum")
+    got = answer.run(q, K, V, np.asarray(here, np.int32))
+    _finite_heads(asked, got, here)
     compare.close(
         asked,
-        answer.run(q, K, V, np.asarray(here, np.int32)),
+        got,
         _attention(q[None, None], K[None], V[None], ~unused[None])[0, 0],
         rel=1e-4,
         likely=_mistaken_decodes(q, K, V, here, unused),
@@ -134,15 +138,51 @@ def check_decode(N, S, H, G, d, here, seed=0):
     answer.at_most(volume=2 * 4 * (H * d + 2 * H))
 
 
+def _summed_program(name, request):
+    """A student's program that may sum over chips, and must not gather."""
+    try:
+        return student.program(name, request)
+    except WrongAnswer as error:
+        gather, said = 'a gather says so with to="invarying"', str(error)
+        if gather not in said:
+            raise
+        words = "numerators and denominators both, and nothing is gathered"
+        raise WrongAnswer(said.replace(gather, words)) from None
+
+
+def _finite_heads(asked, got, here):
+    """Say which heads of Out[H, d] are no finite numbers, and ask why."""
+    if not isinstance(got, np.ndarray) or got.ndim != 2:
+        return
+    bad = np.flatnonzero(~np.isfinite(got).all(1)).tolist()
+    if not bad:
+        return
+    why = (
+        "exp of a score in the hundreds is too large, and all of them are 0 "
+        "if a maximum far above is subtracted"
+    )
+    if len(bad) == len(got) and 0 in here:
+        chip = list(here).index(0)
+        why = f"chip {chip} has no rows in use: which maximum does it subtract?"
+    raise WrongAnswer(f"{asked}: heads {bad} are no finite numbers; {why}")
+
+
 def _mistaken_decodes(q, K, V, here, unused):
     """What decoding by mistake gives, with the mistakes."""
     parts = _blocks(q, K, V, here)
     whole = (q[None, None], K[None], V[None])
-    rows = np.array([used for _, used in parts])
+    used = np.array([used for _, used in parts])
     each = np.array([Out for Out, _ in parts])
-    mean = np.tensordot(rows / rows.sum(), each, 1)
+    mean = np.tensordot(used / used.sum(), each, 1)
+    R, S = q.shape[0] // K.shape[1], len(K) // len(here)
+    unread = [
+        V[n * S :][:S].mean(0) for n, n_used in enumerate(here) if not n_used
+    ]
+    unread = sum((np.repeat(x, R, 0) for x in unread), np.zeros(q.shape))
     every = np.ones((1, len(K)), bool)
     valid = ~unused[None]
+    rows = np.arange(len(K)) % (len(K) // len(here))
+    one_more = (rows <= np.repeat(here, len(K) // len(here)))[None]
     return _likely(
         (
             _added(whole, here),
@@ -153,9 +193,25 @@ def _mistaken_decodes(q, K, V, here, unused):
             each.sum(0) / len(here),
             "you take the mean of blocks, whatever they weigh",
         ),
+        (
+            (each.sum(0) + unread) / len(here),
+            "you take the mean of chips, even of those without rows",
+        ),
         (each.sum(0), "you add results that were divided by their own sums"),
         (mean, "you weigh a block by its rows; its sum of exp is its weight"),
         (_attention(*whole, every)[0, 0], "you read rows that are not in use"),
+        (
+            _attention(*whole, one_more)[0, 0],
+            "you read one row more than is in use",
+        ),
+        *(
+            (
+                _attention(*whole, valid, masked=masked)[0, 0],
+                "rows that are not in use weigh more than those that are, "
+                "whose scores of head 0 are about -600",
+            )
+            for masked in (-500, -300, -100, -50, -10, 0)
+        ),
         (
             _attention(*whole, valid, "tile")[0, 0],
             "your query heads read other key heads",
@@ -188,6 +244,7 @@ WINDOW = 12
     "windowed",
     (4, 2, 5, 6, 2, 4),
     (3, 1, 11, 3, 3, 16),
+    (2, 1, 5, 2, 1, 4),
 )
 def check_windowed(N, b, t, H, G, d, seed=0):
     """Question 2: ring attention on N chips to the last 12 tokens.
@@ -208,16 +265,24 @@ def check_windowed(N, b, t, H, G, d, seed=0):
     answer.allow("ppermute")
     ahead = np.arange(T)[:, None] - np.arange(T)
     right = (ahead >= 0) & (ahead < WINDOW)
+    got = answer.run(*arrays)
+
+    def place(i, token, *_):
+        return f"sequence {i}, chip {token // t}, its query {token % t}"
+
+    if np.shape(got) == (b, T, H, d) and not np.isfinite(got).all():
+        where = np.argwhere(~np.isfinite(got))[0]
+        raise WrongAnswer(
+            f"{asked}: {place(*where)}, head {where[2]} is no finite number"
+        )
     compare.close(
         asked,
-        answer.run(*arrays),
+        got,
         _attention(*arrays, right),
         rel=1e-4,
         likely=_mistaken_windows(arrays, ahead, right, t),
         show=True,
-        place=lambda i, token, *_: (
-            f"sequence {i}, chip {token // t}, its query {token % t}"
-        ),
+        place=place,
     )
     block = 2 * arrays[1].nbytes // N
     _few_hops(asked, answer.sent() / block, _farthest(right, t))
@@ -238,8 +303,8 @@ def _few_hops(asked, sent, needed):
     """Insist that keys and values go no farther than they are seen."""
     if sent > needed:
         raise WrongAnswer(
-            f"{asked}: each chip sends {sent:g} blocks of keys and values, "
-            f"and {needed} are enough: who of the others sees a block?"
+            f"{asked}: each chip sends {sent:g} blocks of keys and values; "
+            f"enough are {needed}: who of the others sees a block?"
         )
 
 
@@ -251,9 +316,21 @@ def _mistaken_windows(arrays, ahead, right, t):
     wrapped = (chip[:, None] - home) * t + np.arange(T) % t
     off = np.arange(T)[:, None] - wrapped
     own = (np.arange(T) % t)[:, None] - np.arange(T) % t
+    hops, later = _farthest(right, t), (chip - chip[:, None]) % (T // t)
+    backward = (own + later * t >= 0) & (own + later * t < WINDOW)
+    backward &= (later <= hops) & (chip[:, None] >= later)
+    future = "your tokens see tokens of the future"
     masks = (
         (ahead >= 0, "your tokens see all of the past, not the last 12"),
-        (abs(ahead) < WINDOW, "your tokens see tokens of the future"),
+        (abs(ahead) < WINDOW, future),
+        ((ahead < WINDOW) & (chip[:, None] >= chip), future),
+        ((ahead < WINDOW) & (home <= hops), future),
+        ((off < WINDOW) & (home <= hops), future),
+        (
+            backward,
+            "your keys go round the other way: those that arrive are of a "
+            "later chip, and you take them for an earlier one's",
+        ),
         (np.ones_like(right), "you mask nothing"),
         ((ahead >= 0) & (ahead <= WINDOW), "your window has 13 tokens"),
         ((ahead >= 0) & (ahead < WINDOW - 1), "your window has 11 tokens"),
@@ -261,9 +338,13 @@ def _mistaken_windows(arrays, ahead, right, t):
             right & (chip[:, None] == chip),
             "your tokens see those of their own chip only",
         ),
-        (
-            right & (chip[:, None] - chip <= 1),
-            "your keys make one hop, and some are seen farther away",
+        *(
+            (
+                right & (chip[:, None] - chip <= far),
+                f"your keys make {far} hop{'s' * (far > 1)}, and some are seen "
+                "farther away",
+            )
+            for far in range(1, hops)
         ),
         (
             (off >= 0) & (off < WINDOW),
@@ -285,15 +366,22 @@ def _mistaken_windows(arrays, ahead, right, t):
             _summed(*arrays, right, t),
             "you add results of blocks that were divided, each by its own sum",
         ),
-        (
-            _attention(*arrays, right, "tile"),
-            "your query heads read other key heads",
+        *(
+            (heads, "your query heads read other key heads")
+            for heads in _tiled(*arrays, right)
         ),
         (
             _attention(*arrays, right, scale=1),
             "scores are divided by the square root of d",
         ),
     )
+
+
+def _tiled(Q, K, V, right):
+    """Heads that read key head h % G, left in their order and not."""
+    tiled = _attention(Q, K, V, right, "tile")
+    by_key = tiled.reshape(*Q.shape[:2], -1, K.shape[2], Q.shape[3])
+    return tiled, by_key.swapaxes(2, 3).reshape(Q.shape)
 
 
 def _by_turns(right, t):
@@ -396,7 +484,11 @@ def check_waits(points):
             ),
             ("(N*t - 1)/(2*N*t)", "that is the share of masked pairs"),
             ("1/2", "the own block keeps every chip busy"),
-            ("N*t/(2*N*t - t + 1) + 1/(2*N*t - t + 1)", "that is the busy one"),
+            (
+                "N*t/(2*N*t - t + 1) + 1/(2*N*t - t + 1)",
+                "that is the busy share",
+            ),
+            ("100*(N - 1)*t/((2*N - 1)*t + 1)", "a share, and no percent"),
             ("(N - 1)/N", "yours is the first chip's in all turns"),
             (
                 "(N - 1)*t/((2*N - 1)*t - 1)",
@@ -411,7 +503,11 @@ def check_waits(points):
         _waits_striped,
         points,
         likely=[
-            ("0", "a stripe of a later chip sees itself, of an earlier not"),
+            (
+                "0",
+                "with its own keys or an earlier chip's a block has its "
+                "diagonal, with a later chip's not: t pairs less",
+            ),
             (
                 "(N - 1)/(2*N*t)",
                 "each turn lasts as long as for its busiest chip",
@@ -421,6 +517,7 @@ def check_waits(points):
                 "you let a masked half of a block take time; all blocks are "
                 "triangles here",
             ),
+            ("100*(N - 1)/(N*(t + 1))", "a share, and no percent"),
             ("1/(t + 1)", "in the first turn all see themselves"),
             ("(N*t + 1)/(N*t + N)", "that is the busy share"),
             (
@@ -474,7 +571,7 @@ def _placed(order, lengths):
     return sorted(map(str, order)) == sorted(map(str, range(sum(lengths))))
 
 
-@question.visible("order", ([8, 24, 16], 2), ([18, 6, 36], 3), ([40], 4))
+@question.visible("order", ([18, 6, 36], 3), ([8, 24, 16], 2), ([40], 4))
 def check_order(lengths, N):
     """Question 4: an order of tokens in which no chip waits for another."""
     asked = f"order({lengths}, {N})"
@@ -499,16 +596,29 @@ def check_order(lengths, N):
 def _known_order(order, lengths, N):
     """What an order that does not balance is, if it is a well-known one."""
     T = sum(lengths)
-    if (np.ptp(_work(np.argsort(order), lengths, N), axis=1) == 0).all():
-        return " says where each token goes, not which comes next"
     striped = np.arange(T).reshape(-1, N).T.ravel().tolist()
+    texts = np.split(np.arange(T), np.cumsum(lengths)[:-1])
+    runs = [np.split(text, N) for text in texts]
+    follow = [text[_zigzag(len(text), N)] for text in texts]
     for known, words in (
         (list(range(T)), " leaves the tokens as they are"),
         (_zigzag(T, N), " is zig-zag as if there were one document"),
         (striped, " is striped; a later chip's stripe sees more"),
+        (
+            np.concatenate([run[c] for c in range(N) for run in runs]),
+            " cuts each document in order: a later chip's tokens see more",
+        ),
+        (
+            np.concatenate(follow),
+            f" puts one document after another: chip 0 has the first {T // N} "
+            "of all tokens, not a share of each document",
+        ),
     ):
         if list(map(str, order)) == list(map(str, known)):
             return words
+    turned = _work(np.argsort(order), lengths, N)
+    if N > 2 and (np.ptp(turned, axis=1) == 0).all():
+        return " says where each token goes, not which comes next"
     return ""
 
 
@@ -581,9 +691,9 @@ def _gathered(b, T, H, G, d, N, pieces):
 
 @question.visible(
     "gathered",
-    (1, 8192, 32, 8, 128, 4, 1),
-    (2, 4096, 24, 6, 64, 8, 3),
-    (3, 960, 8, 8, 32, 5, 4),
+    (3, 8192, 40, 8, 128, 8, 1),
+    (5, 4096, 24, 6, 64, 8, 3),
+    (3, 960, 8, 8, 32, 5, 8),
 )
 def check_gathered(b, T, H, G, d, N, pieces):
     """Question 5: bytes sent and bytes held when keys are gathered."""
@@ -591,7 +701,12 @@ def check_gathered(b, T, H, G, d, N, pieces):
     asked = f"gathered{how}"
     got = compare.numbers(asked, student.call("gathered", *how), 4)
     names = ("sent forward", "sent backward", "held forward", "held backward")
-    for name, each, right in zip(names, got, _gathered(*how), strict=True):
+    rights = _gathered(*how)
+    if got != rights and sorted(got) == sorted(rights):
+        compare.wrong(
+            asked, got, f"in another order; asked for are {', '.join(names)}"
+        )
+    for name, each, right in zip(names, got, rights, strict=True):
         likely = _likely_held if name.startswith("held") else _likely_sent
         arrays = "K, V, dK and dV" if "backward" in name else "K and V"
         compare.equal(
@@ -606,7 +721,11 @@ def check_gathered(b, T, H, G, d, N, pieces):
                 ),
                 *likely(right, N, pieces),
                 *_any_bytes(right, H, G, b),
-                (right * 3 // 2, "K and V go twice, and their gradients once"),
+                (
+                    right * 3 // 2,
+                    f"that is half as much again: {arrays} go once each, all "
+                    "in bf16, and the forward pass is apart",
+                ),
             ],
         )
 
@@ -615,8 +734,9 @@ def _likely_sent(right, N, pieces):
     """Mistakes in bytes that a chip sends."""
     return [
         (right // pieces, "all pieces are sent, one after the other"),
-        (right // pieces * N // (N - 1), "all pieces are sent, to N - 1"),
+        (right * pieces, "a piece has G / pieces heads, and all have G"),
         (right * N // (N - 1), "a chip's own part stays where it is"),
+        (right // pieces * N // (N - 1), "all pieces are sent, to N - 1"),
         (right // (N - 1), "a chip's part goes to N - 1 others"),
         (right // (N - 1) * N**2, "a chip sends its own tokens only"),
         (right * N, "a chip sends its own tokens only"),
@@ -637,7 +757,7 @@ def _any_bytes(right, H, G, b):
     """Mistakes that any number of bytes can show."""
     return [
         (right * H // G, "you count a key head for each query head"),
-        (right // 2, "that is half of it; bf16 has two bytes"),
+        (right // 2, "that is half of it; is a byte or an array missing?"),
         (right * 2, "that is twice as much; bf16 has two bytes"),
         (right // b, "there are b sequences"),
     ]
@@ -647,8 +767,8 @@ def grade_gathered():
     """Question 5 with other sizes."""
     draw = question.draw("gathered")
     for pieces in (1, 2, 5):
-        b, t, N, R, g = (int(n) for n in draw.integers(2, 8, 5))
-        G = g * pieces
+        t, N, R, g = (int(n) for n in draw.integers(2, 8, 4))
+        b, G = int(draw.choice([3, 5, 7])), g * pieces
         check_gathered(b, N * t, G * R, G, 16, N, pieces)
 
 
@@ -657,8 +777,18 @@ def grade_gathered():
 
 def _read(N, H, G):
     """The most key heads that the query heads of one chip read."""
+    return max(_reads(N, H, G))
+
+
+def _reads(N, H, G):
+    """How many key heads the query heads of each chip read."""
     heads = np.repeat(np.arange(G), H // G).reshape(N, -1)
-    return max(len(set(row)) for row in heads.tolist())
+    return [len(set(row)) for row in heads.tolist()]
+
+
+def _reader(N, H, G):
+    """The first chip that reads most key heads."""
+    return _reads(N, H, G).index(_read(N, H, G))
 
 
 @question.visible(
@@ -687,6 +817,15 @@ def check_ulysses(N, b, t, H, G, d, seed=0):
             "bytes: what of a gathered array does a chip never read?"
         )
     answer.allow("all_to_all")
+    key = arrays[1].nbytes // G
+    most = 2 * (arrays[0].nbytes + key * N * _read(N, H, G))
+    dealt = answer.sent() * N**2 / (N - 1) / 2 - arrays[0].nbytes
+    dealt = round(dealt / key / N, 1)
+    if 0 < dealt < _read(N, H, G):
+        raise WrongAnswer(
+            f"{asked}: your AllToAlls bring each chip {dealt:g} key heads, and "
+            f"chip {_reader(N, H, G)} reads {_read(N, H, G)}: which ones?"
+        )
     compare.close(
         asked,
         answer.run(*arrays),
@@ -699,8 +838,6 @@ def check_ulysses(N, b, t, H, G, d, seed=0):
             f"{head}"
         ),
     )
-    key = arrays[1].nbytes // G
-    most = 2 * (arrays[0].nbytes + key * N * _read(N, H, G))
     if answer.sent() * N**2 > most * (N - 1):
         raise WrongAnswer(
             f"{asked}: each chip sends {answer.sent():,.0f} bytes, and "
@@ -788,8 +925,8 @@ def _travels(b, t, H, G, d, N):
 @question.visible(
     "way_back",
     (1, 1024, 32, 8, 128, 8),
-    (2, 96, 6, 6, 32, 5),
-    (3, 40, 4, 1, 16, 2),
+    (3, 96, 6, 6, 32, 5),
+    (5, 40, 4, 1, 16, 2),
 )
 def check_way_back(b, t, H, G, d, N):
     """Question 7: bytes that a chip sends in a ring's backward pass."""
@@ -800,7 +937,12 @@ def check_way_back(b, t, H, G, d, N):
     ways = ("K and V travel again", "K and V were kept", "queries travel")
     likely = (
         [
-            (4 * key * (N - 1), "sums travel in float32"),
+            (4 * key * (N - 1), "dK and dV are two sums, both in float32"),
+            (
+                3 * key * (N - 1),
+                "there are K and V, dK and dV, and you count half of that",
+            ),
+            (5 * key * (N - 1), "K and V travel both, two bytes an element"),
             ((2 * key + 4 * key) * N, "no block makes N hops"),
             (
                 2 * key * (N - 1) + 4 * key * N,
@@ -812,7 +954,7 @@ def check_way_back(b, t, H, G, d, N):
         ],
         [
             (4 * key * N, "a sum is home after N - 1 hops"),
-            (2 * key * (N - 1), "sums travel in float32"),
+            (2 * key * (N - 1), "dK and dV are two sums, both in float32"),
             (6 * key * (N - 1), "K and V are there, and need not travel"),
             (2 * key * (N - 1) + key, "there are two sums"),
             (4 * key, "sums pass all chips on their way home"),
@@ -825,7 +967,26 @@ def check_way_back(b, t, H, G, d, N):
                 "dQ is a sum, too, and travels",
             ),
             ((4 * query + 8 * b * t * H) * N, "no block makes N hops"),
-            ((3 * query + 8 * b * t * H) * (N - 1), "dQ travels in float32"),
+            (
+                (3 * query + 8 * b * t * H) * (N - 1),
+                "Q and dOut are two arrays of bf16, and dQ is one of float32",
+            ),
+            (
+                (5 * query + 8 * b * t * H) * (N - 1),
+                "of bf16 there are Q and dOut, and nothing else",
+            ),
+            (
+                (4 * query + 8 * b * t * H * d) * (N - 1),
+                "lse and mean are one number each a head and token, not d",
+            ),
+            (
+                (4 * query + 8 * b * t * G) * (N - 1),
+                "lse and mean are of query heads, and there are H",
+            ),
+            (
+                (4 * key + 8 * b * t * H) * (N - 1),
+                "queries have H heads",
+            ),
             (
                 (4 * query + 4 * b * t * H) * (N - 1),
                 "lse and mean are float32, one number each a head and token",
@@ -942,6 +1103,8 @@ def check_longest(hbm, N, scheme):
     likely.append((0, "something fits; FSDP cuts the states over all chips"))
     if got % (2 * N):
         likely.append((got, f"expected a multiple of 2N = {2 * N}"))
+    fits = "more than fit" if got > right else "less than fit"
+    likely.append((got, f"that is {fits}, all arrays counted"))
     compare.equal(asked, got, right, likely=likely)
 
 
@@ -981,6 +1144,9 @@ def _likely_lengths(hbm, N, scheme):
         (length(keys=ours * H / G), "keys have G heads, not H"),
         (length(keys=8 * d * max(1, G // N)), "a chip holds all tokens of it"),
         (length() // N, "T are the tokens of all chips"),
+        (length(keys=2 * ours), "K, V, dK and dV are bf16, and held once"),
+        (length(keys=ours + 8 * d * G), "no chip holds a block more"),
+        (length() + 2 * N, "those are 2N tokens more than fit"),
     ]
 
 
@@ -1057,7 +1223,7 @@ TORUS = (hw.V5P.flops, hw.V5P.link_bw, True)
 
 @question.visible(
     "fastest",
-    (2048, 32, 8, 128, 8, *NODE, 1e-5),
+    (3072, 24, 6, 128, 6, *NODE, 1e-5),
     (131_072, 32, 8, 128, 8, *NODE, 1e-5),
     (16_384, 12, 4, 128, 8, *NODE, 2e-5),
     (16_384, 32, 8, 128, 16, *TORUS, 5e-5),
@@ -1088,6 +1254,9 @@ def _right_seconds(asked, got, right, how):
     if right == inf:
         compare.wrong(asked, got, "its query heads cannot be dealt to N chips")
     likely = _likely_seconds(str(got[0]), *how)
+    if isinstance(got[1], (int, float)) and got[1] != inf:
+        size = "more" if got[1] > right else "less"
+        likely.append((got[1], f"that is {size} than its steps take together"))
     compare.close(asked, got[1], right, likely=likely)
 
 
@@ -1097,6 +1266,9 @@ def _likely_seconds(name, T, H, G, d, N, flops, link_bw, torus, pause):
     W = 2 * link_bw if torus else link_bw
     keys, queries = 2 * T * G * d, 2 * T * H * d
     hop, kernel = 2 * keys / N / W, math / N + pause
+    links = "a chip sends link_bw into a switch"
+    if torus:
+        links = "a chip has two links, link_bw each"
 
     def seconds(math=math, pause=pause, keys=keys, queries=queries, W=W):
         if name == "ring":
@@ -1112,14 +1284,23 @@ def _likely_seconds(name, T, H, G, d, N, flops, link_bw, torus, pause):
         (seconds(math=2 * math), "half of all pairs are of the future"),
         (seconds(pause=0), "each call of the kernel has a pause"),
         (seconds(math=N * math), "the chips share the work"),
-        (seconds(math=math / 2), "one pair costs 4d FLOPs a head"),
+        (seconds(math=math / 2), "2 T^2 H d is of the seen half already"),
+        (seconds(math=math * G / H), "the kernel works for H heads"),
+        (seconds(math=math / N), "T is all of the sequence, cut once"),
         (seconds(math=0), "you leave out the arithmetic"),
-        (seconds(W=link_bw), "a ring of a torus is used both ways at once"),
-        (seconds(W=2 * link_bw), "a switch carries link_bw of each chip"),
+        (
+            seconds(W=W / 2),
+            "that is half of the bandwidth or twice the bytes, which are two "
+            f"an element; {links}",
+        ),
+        (
+            seconds(W=2 * W),
+            "that is twice the bandwidth or half of the bytes: K and V both "
+            f"travel, two bytes an element; {links}",
+        ),
         (seconds(keys=keys / 2), "keys and values travel, both"),
         (seconds(keys=keys * H / G), "keys and values have G heads"),
-        (seconds(keys=2 * keys), "an element of bf16 has two bytes"),
-        (seconds(keys=keys / 2, queries=queries / 2), "bf16 has two bytes"),
+        (seconds(keys=2 * keys), "K and V go once, two bytes an element"),
     ]
     if name == "ring":
         return pairs + [
@@ -1130,6 +1311,15 @@ def _likely_seconds(name, T, H, G, d, N, flops, link_bw, torus, pause):
             (
                 math / N + (N - 1) * max(math / N, hop) + pause,
                 "the kernel is called in each turn",
+            ),
+            (
+                seconds(pause=pause / N),
+                "each of the N calls costs a whole pause",
+            ),
+            (
+                math / N + (N - 1) * max(math / N, hop) + N * pause,
+                "a call lasts as long as its pause and its work together, and "
+                "the block travels during both",
             ),
         ]
     if name == "gather":
@@ -1149,6 +1339,7 @@ def _likely_exchanges(T, H, G, d, N, link_bw, torus, math, pause):
     switch, passed = (N - 1) / N**2, 1 / 4
     share, moved = passed if torus else switch, queries + copies
     return [
+        (moved / N / W + calls, "a chip keeps an N-th of its part"),
         (
             (queries + keys) * share / W + calls,
             "G heads are fewer than N chips, and each chip needs one",
