@@ -129,6 +129,45 @@ def decode(q, K, V, here):
     return (Out / total).reshape(H, d)
 
 
+# %% decode wrong: masked scores of -100 win where others are lower
+def decode(q, K, V, here):
+    H, d = q.shape
+    q = q.reshape(K.shape[1], -1, d)  # q[G, H / G, d]
+    scores = jnp.einsum("grd,sgd->grs", q, K) / d**0.5
+    scores = jnp.where(jnp.arange(len(K)) < here, scores, -100.0)
+    highest = jax.lax.pmax(scores.max(2, keepdims=True), "X")
+    weights = jnp.exp(scores - highest)
+    total = jax.lax.psum(weights.sum(2, keepdims=True), "X")
+    Out = jax.lax.psum(jnp.einsum("grs,sgd->grd", weights, V), "X")
+    return (Out / total).reshape(H, d)
+
+
+# %% decode wrong: a maximum that is never below 0
+def decode(q, K, V, here):
+    H, d = q.shape
+    q = q.reshape(K.shape[1], -1, d)  # q[G, H / G, d]
+    scores = jnp.einsum("grd,sgd->grs", q, K) / d**0.5
+    scores = jnp.where(jnp.arange(len(K)) < here, scores, -jnp.inf)
+    highest = jax.lax.pmax(scores.max(2, keepdims=True, initial=0.0), "X")
+    weights = jnp.exp(scores - highest)
+    total = jax.lax.psum(weights.sum(2, keepdims=True), "X")
+    Out = jax.lax.psum(jnp.einsum("grs,sgd->grd", weights, V), "X")
+    return (Out / total).reshape(H, d)
+
+
+# %% decode wrong: one row more than is in use
+def decode(q, K, V, here):
+    H, d = q.shape
+    q = q.reshape(K.shape[1], -1, d)  # q[G, H / G, d]
+    scores = jnp.einsum("grd,sgd->grs", q, K) / d**0.5
+    scores = jnp.where(jnp.arange(len(K)) <= here, scores, -jnp.inf)
+    highest = jax.lax.pmax(scores.max(2, keepdims=True), "X")
+    weights = jnp.exp(scores - highest)
+    total = jax.lax.psum(weights.sum(2, keepdims=True), "X")
+    Out = jax.lax.psum(jnp.einsum("grs,sgd->grd", weights, V), "X")
+    return (Out / total).reshape(H, d)
+
+
 # %% decode right: each block's logarithm, then shares that add up to one
 def decode(q, K, V, here):
     H, d = q.shape
@@ -403,6 +442,126 @@ def windowed(Q, K, V):
     return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
 
 
+# %% windowed wrong: more hops than there are other chips
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + -(-(window - 1) // t)):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window) & (me >= turn)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: hops are rounded down
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, (window - 1) // t)):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: the own future is seen
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back < window) & (me >= turn)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: keys go round the other way
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [((chip + 1) % N, chip) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: heads in another order
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, -1, K.shape[2], d).swapaxes(2, 3)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
 # %% windowed right: logarithms are merged, one head of keys for each query head
 def windowed(Q, K, V):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
@@ -615,6 +774,20 @@ def order(lengths, N):
     return tokens
 
 
+# %% order wrong: each document is cut in order
+def order(lengths, N):
+    tokens = []
+    for chip in range(N):
+        start = 0
+        for length in lengths:
+            size = length // N
+            for piece in (chip,):
+                first = start + piece * size
+                tokens += range(first, first + size)
+            start += length
+    return tokens
+
+
 # %% order right: arrays, late pieces first, last document first
 def order(lengths, N):
     documents = jnp.split(
@@ -699,6 +872,22 @@ def gathered(b, T, H, G, d, N, pieces):
     whole = 2 * b * T * G * d
     sent = 2 * whole * (N - 1) // N
     return sent, 2 * sent, 2 * whole // pieces, 2 * whole // pieces
+
+
+# %% gathered wrong: one sequence
+def gathered(b, T, H, G, d, N, pieces):
+    whole = 2 * T * G * d  # K of all heads; V, dK, dV are as large
+    sent = 2 * whole * (N - 1) // N
+    held = 2 * whole // pieces
+    return sent, 2 * sent, held, 2 * held
+
+
+# %% gathered wrong: gradients in float32
+def gathered(b, T, H, G, d, N, pieces):
+    whole = 2 * b * T * G * d  # K of all heads; V, dK, dV are as large
+    sent = 2 * whole * (N - 1) // N
+    held = 2 * whole // pieces
+    return sent, 3 * sent, held, 3 * held
 
 
 # %% gathered right: message by message
@@ -839,6 +1028,56 @@ def ulysses(Q, K, V):
     return jax.lax.all_to_all(Out, "X", split_axis=1, concat_axis=2, tiled=True)
 
 
+# %% ulysses wrong: as many key heads as h query heads fill
+def ulysses(Q, K, V):
+    N, H, G, d = jax.lax.axis_size("X"), Q.shape[2], K.shape[2], Q.shape[3]
+    reads = jnp.arange(H).reshape(N, -1) * G // H  # key heads, chip by chip
+    dealt = [
+        {h * G // H for h in range(H) if h * N // H == c} for c in range(N)
+    ]
+    most = -(-G // N)
+    first = jnp.array([min(min(heads), G - most) for heads in dealt])
+    heads = (first[:, None] + jnp.arange(most)).ravel()
+
+    def to_heads(x):
+        return jax.lax.all_to_all(
+            x, "X", split_axis=2, concat_axis=1, tiled=True
+        )
+
+    Q, K, V = to_heads(Q), to_heads(K[:, :, heads]), to_heads(V[:, :, heads])
+    mine = (reads - first[:, None])[jax.lax.axis_index("X")]
+    scores = jnp.einsum("bthd,bshd->bhts", Q, K[:, :, mine]) / d**0.5
+    past = jnp.tril(jnp.ones(scores.shape[2:], bool))
+    weights = jax.nn.softmax(jnp.where(past, scores, -jnp.inf))
+    Out = jnp.einsum("bhts,bshd->bthd", weights, V[:, :, mine])
+    return jax.lax.all_to_all(Out, "X", split_axis=1, concat_axis=2, tiled=True)
+
+
+# %% ulysses wrong: values are not dealt like keys
+def ulysses(Q, K, V):
+    N, H, G, d = jax.lax.axis_size("X"), Q.shape[2], K.shape[2], Q.shape[3]
+    reads = jnp.arange(H).reshape(N, -1) * G // H  # key heads, chip by chip
+    dealt = [
+        {h * G // H for h in range(H) if h * N // H == c} for c in range(N)
+    ]
+    most = max(map(len, dealt))
+    first = jnp.array([min(min(heads), G - most) for heads in dealt])
+    heads = (first[:, None] + jnp.arange(most)).ravel()
+
+    def to_heads(x):
+        return jax.lax.all_to_all(
+            x, "X", split_axis=2, concat_axis=1, tiled=True
+        )
+
+    Q, K, V = to_heads(Q), to_heads(K[:, :, heads]), to_heads(V[:, :, (heads + 1) % G])
+    mine = (reads - first[:, None])[jax.lax.axis_index("X")]
+    scores = jnp.einsum("bthd,bshd->bhts", Q, K[:, :, mine]) / d**0.5
+    past = jnp.tril(jnp.ones(scores.shape[2:], bool))
+    weights = jax.nn.softmax(jnp.where(past, scores, -jnp.inf))
+    Out = jnp.einsum("bhts,bshd->bthd", weights, V[:, :, mine])
+    return jax.lax.all_to_all(Out, "X", split_axis=1, concat_axis=2, tiled=True)
+
+
 # %% ulysses right: lists of heads, filled up at their end
 def ulysses(Q, K, V):
     N, H, G = jax.lax.axis_size("X"), Q.shape[2], K.shape[2]
@@ -961,6 +1200,33 @@ def way_back(b, t, H, G, d, N):
     key, query, number = b * t * G * d, b * t * H * d, b * t * H
     hops = N - 1
     return 4 * key * hops, 2 * key * hops, (3 * query + 2 * number) * hops
+
+
+# %% way_back wrong: dOut is forgotten
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 2 * 4 * key
+    keys = 2 * 2 * key + sums
+    queries = 2 * query + 2 * 4 * number + 4 * query
+    return keys * (N - 1), sums * (N - 1), queries * (N - 1)
+
+
+# %% way_back wrong: values are forgotten
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 4 * key
+    keys = 2 * key + sums
+    queries = 2 * 2 * query + 2 * 4 * number + 4 * query
+    return keys * (N - 1), sums * (N - 1), queries * (N - 1)
+
+
+# %% way_back wrong: Out travels, too
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 2 * 4 * key
+    keys = 2 * 2 * key + sums
+    queries = 3 * 2 * query + 2 * 4 * number + 4 * query
+    return keys * (N - 1), sums * (N - 1), queries * (N - 1)
 
 
 # %% way_back right: array by array
@@ -1280,6 +1546,60 @@ def fastest(T, H, G, d, N, flops, link_bw, torus, pause):
     math = 4 * T * T * H * d / N / flops
     keys, queries = 2 * T * G * d, 2 * T * H * d
     call, hop = math / N + pause, 2 * keys / N / W
+    seconds = {
+        "ring": call + (N - 1) * max(call, hop),
+        "gather": 2 * keys * (N - 1) / N / W + math + pause,
+    }
+    if H % N == 0:
+        moved = 2 * queries + 2 * keys * max(1, N // G)
+        share = 1 / 4 if torus else (N - 1) / N**2
+        seconds["ulysses"] = moved * share / W + math + pause
+    best = min(seconds, key=seconds.get)
+    return best, seconds[best]
+
+
+# %% fastest wrong: values are forgotten
+def fastest(T, H, G, d, N, flops, link_bw, torus, pause):
+    W = 2 * link_bw if torus else link_bw
+    math = 2 * T * T * H * d / N / flops
+    keys, queries = T * G * d, 2 * T * H * d  # bytes of one array
+    call, hop = math / N + pause, 2 * keys / N / W
+    seconds = {
+        "ring": call + (N - 1) * max(call, hop),
+        "gather": 2 * keys * (N - 1) / N / W + math + pause,
+    }
+    if H % N == 0:
+        moved = 2 * queries + 2 * keys * max(1, N // G)
+        share = 1 / 4 if torus else (N - 1) / N**2
+        seconds["ulysses"] = moved * share / W + math + pause
+    best = min(seconds, key=seconds.get)
+    return best, seconds[best]
+
+
+# %% fastest wrong: behind a switch a chip sends all it has
+def fastest(T, H, G, d, N, flops, link_bw, torus, pause):
+    W = 2 * link_bw if torus else link_bw
+    math = 2 * T * T * H * d / N / flops
+    keys, queries = 2 * T * G * d, 2 * T * H * d  # bytes of one array
+    call, hop = math / N + pause, 2 * keys / N / W
+    seconds = {
+        "ring": call + (N - 1) * max(call, hop),
+        "gather": 2 * keys * (N - 1) / N / W + math + pause,
+    }
+    if H % N == 0:
+        moved = 2 * queries + 2 * keys * max(1, N // G)
+        share = 1 / 4 if torus else 1 / N
+        seconds["ulysses"] = moved * share / W + math + pause
+    best = min(seconds, key=seconds.get)
+    return best, seconds[best]
+
+
+# %% fastest wrong: a pause is cut over the turns
+def fastest(T, H, G, d, N, flops, link_bw, torus, pause):
+    W = 2 * link_bw if torus else link_bw
+    math = 2 * T * T * H * d / N / flops
+    keys, queries = 2 * T * G * d, 2 * T * H * d  # bytes of one array
+    call, hop = (math + pause) / N, 2 * keys / N / W
     seconds = {
         "ring": call + (N - 1) * max(call, hop),
         "gather": 2 * keys * (N - 1) / N / W + math + pause,
