@@ -287,6 +287,13 @@ def t_all_gather(V, N, link_bw, wrap, T_min):
     return V / (2 * link_bw)
 
 
+# %% gather_time wrong: ties split
+def t_all_gather(V, N, link_bw, wrap, T_min):
+    hops = N // 2 if wrap else N - 1
+    links = 2 if wrap else 1
+    return max((N - 1) / N * V / links / link_bw, hops * T_min)
+
+
 # %% gather_time right: hop by hop
 def t_all_gather(V, N, link_bw, wrap, T_min):
     seconds, reached = 0.0, 1
@@ -495,6 +502,42 @@ seconds = 12e-6
 def knee_bytes(n, axes, link_bw, T_min):
     latency = axes * (n - 1) * T_min
     return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: adds bytes to hops
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6 + 6144 * 511 / 512 / (6 * 9e10)
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: all the way round each axis
+whole_bytes = 6144
+shard_bytes = 12
+hops = 24
+seconds = 24e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee with the factor on the wrong side
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw * (1 - 1 / n**axes)
 
 
 # %% small right: from NumPy's sizes
@@ -803,6 +846,14 @@ def sum_with_Z(C):
     )
 
 
+# %% idle wrong: scatters over both axes, of which one has copies
+def sum_with_Z(C):
+    part = jax.lax.psum_scatter(C, ("X", "Z"), scatter_dimension=0, tiled=True)
+    return jax.lax.all_gather(
+        part, ("X", "Z"), axis=0, tiled=True, to="invarying"
+    )
+
+
 # %% idle right: deals rows to X first, then puts them in order
 def sum_with_Z(C):
     X, Z = jax.lax.axis_size("X"), jax.lax.axis_size("Z")
@@ -978,6 +1029,20 @@ def rate(kind, V, N, seconds, ports):
     return share * V / seconds / (1 if ports else 2)
 
 
+# %% rate wrong: an AllToAll whose ties go one way
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        right = N // 2
+        return right * (right + 1) / 2 / N**2 * V / seconds
+    return share * V / seconds / (1 if ports else 2)
+
+
 # %% rate right: bytes of wires, by parity
 def rate(kind, V, N, seconds, ports):
     block = V / N
@@ -1098,6 +1163,22 @@ def least_seconds(V, sizes, wraps, W):
 # %% bisection wrong: one ring
 def least_seconds(V, sizes, wraps, W):
     return V / 4 / W
+
+
+# %% bisection wrong: leaves all but the two longest axes out
+def least_seconds(V, sizes, wraps, W):
+    return max(
+        V * (n * n // 4) / n**2 * n / np.prod(sizes) * (1 if ring else 2) / W
+        for n, ring in sorted(zip(sizes, wraps))[-2:]
+    )
+
+
+# %% bisection wrong: cuts one layer off
+def least_seconds(V, sizes, wraps, W):
+    return max(
+        V * (n - 1) / n / np.prod(sizes) * (1 if ring else 2) / W
+        for n, ring in zip(sizes, wraps)
+    )
 
 
 # %% bisection right: every cut, layer by layer
@@ -1393,6 +1474,33 @@ def partner(N, to, link):
 
 link_parts = (i + 1) * (N - 1 - i)
 busiest_parts = floor(N**2 / 8)
+
+
+# %% symmetry wrong: a chip receives across its own link
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - i)
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: a product without its sign
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = "(i + 1)(N - i - 1)"
+busiest_parts = floor(N**2 / 4)
+
+
+# %% symmetry wrong: the busiest of each link
+def partner(N, to, link):
+    return [-link % N, to - link]
+
+
+link_parts = (i + 1) * (N - i - 1)
+busiest_parts = (i + 1) * (N - i - 1)
 
 
 # %% symmetry right: counts the turns
@@ -1908,6 +2016,19 @@ def changes(N, ties):
 
 
 total = floor(N**2 / 4) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: a whole part, beside the right growth
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[1, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
 closed = floor(N**2 / 4) / 2
 growth = floor((N + 1) / 2) / 2
 

@@ -7,6 +7,7 @@ chip on both sides of a cut.
 """
 
 import functools
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -31,6 +32,20 @@ def _numbers(shape, seed):
 def _seed(draw):
     """A seed for the arrays of one case."""
     return int(draw.integers(2**31))
+
+
+def _traced(name, request, advice):
+    """The student's program; a refusal is told as what it means here.
+
+    advice  dict: words of a refusal -> what to say instead in this question
+    """
+    try:
+        return student.program(name, request)
+    except WrongAnswer as refused:
+        for words, said in advice.items():
+            if words in str(refused):
+                raise WrongAnswer(f"your {name}: {said}") from refused
+        raise
 
 
 # --- 1: one collective each --------------------------------------------------
@@ -67,7 +82,21 @@ def check_four(X, Y, rows, columns, seed=0):
             in_specs=P(("X", "Y"), None) if adds else P("X", "Y"),
             out_specs=spec,
         )
-        answer = student.program(name, request)
+        answer = _traced(
+            name,
+            request,
+            {
+                "still differs": "as far as JAX can see, what it returns still "
+                "differs along Y; is your collective over Y, and does a gather "
+                'say to="invarying"?',
+                "does not divide": "the dimension that it cuts does not divide "
+                "by the devices; do you mean this dimension, and Y?",
+                "split_axis": "it cuts a dimension into single entries, "
+                "which is not as long as the axis; do you miss tiled=True?",
+                "scatter_dimension": "it cuts a dimension into single entries, "
+                "which is not as long as the axis; do you miss tiled=True?",
+            },
+        )
         answer.allow(kind, axes="Y")
         if (runs := sum(one.times for one in answer.collectives())) != 1:
             raise WrongAnswer(
@@ -128,12 +157,16 @@ def _mistaken_times(V, N, link_bw, wrap, T_min):
     hop = max(T_min, shard)
     kinds = ("line", "ring") if wrap else ("ring", "line")
     far = "of these chips, how far away is the farthest?"
+    limit = "" if wrap else ", or give a limit"
     reasons = [
         (
             other * hop,
-            "you count the hops of a {}; this is a {}".format(*kinds),
+            f"you count the hops of a {kinds[0]}{limit}; this is a {kinds[1]}",
         )
     ]
+    if N % 2 == 0 and wrap:
+        split = max((N - 1) / 2 * shard, hops * T_min)
+        reasons.append((split, "you split the tie; here it goes one way"))
     if N % 2 and wrap:
         reasons.append((N / 2 * hop, f"you count half a hop; {far}"))
     return reasons + [
@@ -145,7 +178,7 @@ def _mistaken_times(V, N, link_bw, wrap, T_min):
             "you compare T_min with the whole gather; each hop takes it",
         ),
         (hops * (shard + T_min), "you add T_min; the transfer runs beside it"),
-        ((hops + 1) * hop, f"you count a hop too many; {far}"),
+        ((hops + 1) * hop, f"you count a hop too many{limit}; {far}"),
         ((hops - 1) * hop, f"you count a hop too few; {far}"),
         (
             hops * max(T_min, shard / 2),
@@ -156,6 +189,7 @@ def _mistaken_times(V, N, link_bw, wrap, T_min):
             "you cut a shard again; V is the whole array",
         ),
         (hops * max(T_min, shard * N), "your hops carry the whole array"),
+        (hops * hop * 1e6, "you give microseconds"),
     ]
 
 
@@ -183,27 +217,39 @@ def check_small():
         "shard_bytes": [
             (whole // 8, "you cut by X alone; Y and Z cut the array, too"),
             (ELEMENTS // chips, "you count elements; what is one in bf16?"),
+            (whole // sum(TORUS), "you add up the axes; how many chips?"),
         ],
         "hops": [
             (chips // 2, "you count the hops of one ring of all chips"),
             (chips - 1, "you visit the chips one after the other"),
             (sum(TORUS) - len(TORUS), "you count the hops of lines"),
             (max(TORUS) // 2, "you count one axis alone"),
+            (sum(TORUS), "you go all the way round; a ring has two ways"),
+            (max(TORUS) - 1, "you count one axis alone, and as a line"),
         ],
     }
     right = {"whole_bytes": whole, "shard_bytes": whole // chips}
     for name, expected in (right | {"hops": run.steps}).items():
         compare.equal(name, student.value(name), expected, likely[name])
+    least, links = run.steps * hw.V5P.hop_latency, 2 * len(TORUS)
+    sums = [
+        least + whole * (1 - 1 / chips) / links / hw.V5P.link_bw,
+        least + whole / links / hw.V5P.link_bw,
+        least + run.steps * (whole / chips / hw.V5P.link_bw),
+    ]
+    added = "you add up hops and bytes; here bytes move while a hop lasts"
     compare.close(
         "seconds",
         student.value("seconds"),
-        run.steps * hw.V5P.hop_latency,
+        least,
         likely=[
             (
                 whole / 6 / hw.V5P.link_bw,
                 "you count bytes alone; what does a hop take at least?",
             ),
             (hw.V5P.hop_latency, "you count one hop"),
+            *((seconds, added) for seconds in sums),
+            (least * 1e6, "you give microseconds"),
         ],
     )
     for case in ((8, 3, 9e10, 1e-6), (5, 1, 9e10, 3e-6), (6, 2, 4.5e10, 2e-6)):
@@ -240,6 +286,12 @@ def _check_knee(n, axes, link_bw, T_min):
             (knee * (n - 1) / axis, "you count the hops of lines"),
             (knee / run.steps, "you count one hop"),
             (knee * 2, "you count too many hops or links: twice"),
+            (knee * share**2, "your exact factor is on the wrong side"),
+            (
+                n**axes * link_bw * T_min,
+                "you take all chips for one ring; a torus has more links, and "
+                "fewer hops",
+            ),
         ],
     )
 
@@ -427,7 +479,16 @@ def check_idle(X, Z, rows, columns, seed=0):
     request = program.request(
         x, mesh={"X": X, "Z": Z}, in_specs=P("X"), out_specs=P()
     )
-    answer = student.program("sum_with_Z", request)
+    answer = _traced(
+        "sum_with_Z",
+        request,
+        {
+            "unreduced, reduced or invarying": "you add up over an axis along "
+            "which all have the same; the terms differ along X alone",
+            "does not divide": f"this is on {X} x {Z} devices, with {rows} "
+            "rows; take the sizes of axes from axis_size",
+        },
+    )
     answer.allow("psum", "psum_scatter", "all_gather")
     moved = answer.collectives()
     V = terms[0].nbytes
@@ -511,7 +572,7 @@ def _busiest(kind, V, N, ports):
     ("AllReduce", 7 * 2**16, 7, 3e-5, True),
     ("AllReduce", 6 * 2**16, 6, 2e-5, False),
     ("AllToAll", 36 * 2**12, 6, 1e-5, True),
-    ("AllToAll", 36 * 2**12, 6, 1e-5, False),
+    ("AllToAll", 100 * 2**12, 10, 1e-5, False),
     ("AllToAll", 49 * 2**12, 7, 1e-5, False),
 )
 def check_rate(kind, V, N, seconds, ports):
@@ -534,9 +595,12 @@ def check_rate(kind, V, N, seconds, ports):
     if kind == "AllToAll":
         likely[:0] = [
             (whole / 8, "you give V / 8T; on this ring it is not exact"),
-            (whole / 4, "you charge V / 4, a convention"),
+            (whole / 4, "you charge V / 4, a convention, or both links"),
             (whole * (N - 1) / N, "you charge an AllGather"),
-            (whole * (N - 1) / (2 * N), "you charge an AllGather"),
+            (
+                whole * (N - 1) / (2 * N),
+                "you charge an AllGather, or a ring used one way",
+            ),
             (whole / N**2, "you count one part"),
             (whole / N, "you count a part for the device itself, too"),
             (
@@ -545,6 +609,10 @@ def check_rate(kind, V, N, seconds, ports):
             ),
             (whole * (N - 1) / N / 8, "you take a quarter of an AllGather"),
         ]
+        if not ports and N % 2 == 0:
+            tied = whole * (N // 2) * (N // 2 + 1) / 2 / N**2
+            reason = "your ties go one way; here they are split"
+            likely.insert(0, (tied, reason))
     compare.close(
         f"rate({kind!r}, {V}, {N}, {seconds:g}, {ports})",
         student.call("rate", kind, V, N, seconds, ports),
@@ -596,6 +664,8 @@ def _least_seconds(V, sizes, wraps, W):
     (2**22, [12, 4, 4], [True, True, True], 1.8e11),
     (2**22, [5, 3], [False, True], 9e10),
     (2**22, [2, 7, 3], [False, True, False], 1.8e11),
+    (2**22, [8, 8, 5], [True, True, False], 9e10),
+    (2**20, [1, 4], [True, False], 9e10),
 )
 def check_bisection(V, sizes, wraps, W):
     """Question 7: seconds below which no AllToAll can be.
@@ -614,14 +684,26 @@ def check_bisection(V, sizes, wraps, W):
     def smooth(k, each):
         return V / 4 * sizes[k] / (N * each * (2 if wraps[k] else 1) * W / 2)
 
-    axes = range(len(sizes))
+    axes = [k for k, size in enumerate(sizes) if size > 1]
+    once = "you cut rings once; a ring is cut twice"
+    if compare.near(with_wraps(False), 2 * right, 1e-9 * right):
+        once = (
+            "yours is twice as much: a ring is cut twice, and half of what "
+            "one side has stays there"
+        )
+
+    def uneven(k):
+        half, n = sizes[k] // 2, sizes[k]
+        cut = _cut_seconds(V, sizes, wraps, W, k, half)
+        return cut * half / (n - half)
+
     likely = [
         (
             _cut_seconds(V, sizes, wraps, W, longest, sizes[longest] // 2),
             "you cut the longest axis; another one has fewer links across, or "
             "more to carry",
         ),
-        (with_wraps(False), "you cut rings once; a ring is cut twice"),
+        (with_wraps(False), once),
         (with_wraps(True), "you cut lines twice; a line is cut once"),
         (
             max(smooth(k, 1) for k in axes),
@@ -635,19 +717,23 @@ def check_bisection(V, sizes, wraps, W):
         (max(smooth(k, 1) for k in axes) * 2, "yours is twice too long"),
         (
             min(
-                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2)
-                for k in axes
-                if sizes[k] > 1
+                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2) for k in axes
             ),
             "you take the easiest cut; every cut must be crossed",
         ),
         (
             sum(
-                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2)
-                for k in axes
-                if sizes[k] > 1
+                _cut_seconds(V, sizes, wraps, W, k, sizes[k] // 2) for k in axes
             ),
             "you add up cuts; their links work at the same time",
+        ),
+        (
+            max(uneven(k) for k in axes),
+            "you leave a layer of an odd axis out; it is on one of the sides",
+        ),
+        (
+            max(_cut_seconds(V, sizes, wraps, W, k, 1) for k in axes),
+            "you cut one layer off; more must cross in the middle",
         ),
     ]
     compare.close(
@@ -799,10 +885,18 @@ def _on_line(i, N):
     return ring.bytes_per_link(steps)[i, 0, 1]
 
 
+def _formula(name):
+    """The student's formula, refused if a product lacks its sign."""
+    got = student.expression(name)
+    if re.search(r"\)\s*\(|\b[Nik]\s*\(", got):
+        compare.wrong(name, got, "a product is written with *")
+    return got
+
+
 LINK_PARTS = [
     ("N - 1 - i", "you count one chip's parts; i + 1 chips send across"),
     ("i*(N - i)", "you number chips from 1; the link is after chip i"),
-    ("(i + 1)*(N - i)", "you let chip i + 1 receive twice"),
+    ("(i + 1)*(N - i)", "you let chip i receive, too; it sends"),
     ("2*(i + 1)*(N - 1 - i)", "you count both directions"),
     ("i + 1", "you count what one chip receives over it"),
     ("N*(N - 1)/2", "you let one chip speak for all; on a line it cannot"),
@@ -824,15 +918,18 @@ def check_line(sizes):
     """Question 9: on a line links differ; which is the busiest?"""
     compare.formula(
         "link_parts",
-        student.expression("link_parts"),
+        _formula("link_parts"),
         "i N",
         _on_line,
         [(i, n) for n in sizes for i in range(n - 1)],
         likely=LINK_PARTS,
     )
+    busiest = _formula("busiest_parts")
+    if re.search(r"\bi\b", busiest):
+        compare.wrong("busiest_parts", busiest, "give it in N alone")
     compare.formula(
         "busiest_parts",
-        student.expression("busiest_parts"),
+        busiest,
         "N",
         lambda n: max(_on_line(i, n) for i in range(n - 1)),
         sizes,
@@ -930,7 +1027,7 @@ def check_sums(sizes):
             closed = form == "closed"
             compare.formula(
                 asked,
-                student.expression(asked) if closed else _sum_itself(asked),
+                _formula(asked) if closed else _sum_itself(asked),
                 "N",
                 functools.partial(_parts, ties=ties, directions=directions),
                 [n for n in sizes if n % 2 in parities],
@@ -1065,14 +1162,22 @@ def check_growth(sizes):
             closed=asked == "closed",
             likely=MISTAKEN_TOTALS,
         )
+    for N in sizes:
+        told, right = (
+            sum((far * share for far, share in found.items()), Fraction(0))
+            for found in (_changes(N, "split"), _changed(N, "split"))
+        )
+        if told != right:
+            raise WrongAnswer(
+                f"changes({N}, 'split'): by yours the sum grows by {told} from "
+                f"{N} to {N + 1} chips; links count other parts. Mend changes, "
+                "which its own check looks at, before growth"
+            )
     compare.formula(
         "growth",
         growth,
         "N",
-        lambda N: sum(
-            (far * share for far, share in _changes(N, "split").items()),
-            Fraction(0),
-        ),
+        lambda N: _parts(N + 1) - _parts(N),
         sizes,
         closed=True,
         likely=MISTAKEN_GROWTH,
@@ -1135,6 +1240,24 @@ MISTAKEN_RATIOS = [
 ]
 
 
+# What a formula shows in one place, and not in the others.
+MISTAKEN_HERE = {
+    "one_way_ratio": [
+        ("4", "you think of a ring used both ways; here all go one way")
+    ],
+    "tied_ratio": [
+        ("4", "you give a limit, or send ties of the AllGather alone one way")
+    ],
+    "line_ratio": [
+        ("4*(N - 1)/N", "you have even N in mind"),
+        ("4*N/(N + 1)", "you have odd N in mind"),
+        (
+            "N*(N - 1)/(2*floor(N**2/4))",
+            "your gather uses two links at the end, or your AllToAll is "
+            "counted in both directions",
+        ),
+    ],
+}
 MISTAKEN_GAINS = [
     ("4", "you give a limit, for many chips"),
     ("2", "you give the gain of an AllGather"),
@@ -1177,12 +1300,18 @@ def check_quarter(sizes):
             count_of,
             [n for n in sizes if parity in (None, n % 2)],
             closed=True,
-            likely=MISTAKEN_GAINS if gains else MISTAKEN_RATIOS,
+            likely=[
+                *MISTAKEN_HERE.get(name, []),
+                *(MISTAKEN_GAINS if gains else MISTAKEN_RATIOS),
+            ],
         )
     limit = student.expression("limit_ratio")
     for name in ratios:
         grows = student.expression(name)
-        likely = [("2", "you give the limit of a ring used one way")]
+        likely = [
+            ("2", "you give the limit of a ring used one way"),
+            ("1/4", "you have it upside down: AllGather over AllToAll"),
+        ]
         compare.limit("limit_ratio", limit, grows, "N", "N", likely)
     for N in sizes:
         _check_exact_quarter(N)
