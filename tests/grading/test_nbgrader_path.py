@@ -80,11 +80,11 @@ def test_the_scores_are_those_deserved(graded):
     root, done = graded
     rows = scores(root)
     assert {name: float(row["score"]) for name, row in rows.items()} == {
-        "ada": 19,
+        "ada": 27,
         "bo": 6,
         "cy": 0,
     }, done.stderr
-    assert {float(row["max_score"]) for row in rows.values()} == {19}
+    assert {float(row["max_score"]) for row in rows.values()} == {27}
     _, questions = kit.read_set(ROOT / f"solutions/{STEM}/{STEM}.ipynb")
     checks = [name for q in questions.values() for name in q.checks]
     assert {name for name in checks if float(rows["bo"][name])} == {
@@ -98,7 +98,7 @@ def test_what_was_not_taken_is_named(graded):
     _, done = graded
     assert "ada/notes.txt is no notebook" in done.stdout
     assert done.returncode == 1
-    assert "19 of 19  graded" in done.stdout
+    assert "27 of 27  graded" in done.stdout
     assert "3 graded, 0 unchanged" in done.stdout
 
 
@@ -109,7 +109,7 @@ def test_feedback_names_the_mistake_and_hides_the_tests(graded):
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     assert "WrongAnswer: read_seconds(960, 4096, 5, 3" in text
     assert "NotAnswered: ratios returns nothing yet" in text
-    assert "6 of 19 points" in text
+    assert "6 of 27 points" in text
     assert "HIDDEN TESTS" not in page
     assert "for chip in (hw.A100" not in text
     # The text of the exercise is rendered, with its hints to unfold.
@@ -187,7 +187,7 @@ def promised():
     """The lines of the summary that the guide shows."""
     text = (ROOT / "book/instructors.md").read_text(encoding="utf-8")
     return re.findall(
-        r"^\w+ +01_sharded_arrays +\d+ of 19  graded$", text, re.M
+        r"^\w+ +01_sharded_arrays +\d+ of 27  graded$", text, re.M
     )
 
 
