@@ -1123,6 +1123,85 @@ def dealt(visits, chips, block):
     return [e % chips + 1 for e in range(len(visits))]
 
 
+# %% dealt wrong: visits are rounded down to blocks
+def dealt(visits, chips, block):
+    rows = [n // block for n in visits]
+    each, experts = len(visits) // chips, range(len(visits))
+
+    def best(left):
+        if not left:
+            return 0, []
+        ways = []
+        for others in combinations(left[1:], each - 1):
+            hand = (left[0], *others)
+            most, hands = best([e for e in left if e not in hand])
+            most = max(most, sum(rows[e] for e in hand))
+            ways.append((most, [hand, *hands]))
+        return min(ways)
+
+    hands = best(list(experts))[1]
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
+# %% dealt wrong: a full block gets one more
+def dealt(visits, chips, block):
+    rows = [n // block + 1 for n in visits]
+    each, experts = len(visits) // chips, range(len(visits))
+
+    def best(left):
+        if not left:
+            return 0, []
+        ways = []
+        for others in combinations(left[1:], each - 1):
+            hand = (left[0], *others)
+            most, hands = best([e for e in left if e not in hand])
+            most = max(most, sum(rows[e] for e in hand))
+            ways.append((most, [hand, *hands]))
+        return min(ways)
+
+    hands = best(list(experts))[1]
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
+# %% dealt wrong: an expert without visits takes a block
+def dealt(visits, chips, block):
+    rows = [max(1, -(-n // block)) for n in visits]
+    each, experts = len(visits) // chips, range(len(visits))
+
+    def best(left):
+        if not left:
+            return 0, []
+        ways = []
+        for others in combinations(left[1:], each - 1):
+            hand = (left[0], *others)
+            most, hands = best([e for e in left if e not in hand])
+            most = max(most, sum(rows[e] for e in hand))
+            ways.append((most, [hand, *hands]))
+        return min(ways)
+
+    hands = best(list(experts))[1]
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
+# %% dealt wrong: a chip's sum is rounded, not each expert's visits
+def dealt(visits, chips, block):
+    each, experts = len(visits) // chips, range(len(visits))
+
+    def best(left):
+        if not left:
+            return 0, []
+        ways = []
+        for others in combinations(left[1:], each - 1):
+            hand = (left[0], *others)
+            most, hands = best([e for e in left if e not in hand])
+            most = max(most, -(-sum(visits[e] for e in hand) // block))
+            ways.append((most, [hand, *hands]))
+        return min(ways)
+
+    hands = best(list(experts))[1]
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
 # %% dealt right: expert by expert, given up where it is too slow already
 def dealt(visits, chips, block):
     rows = [-(-n // block) * block for n in visits]

@@ -865,10 +865,11 @@ def _slowest(times, hands):
 
 @question.visible(
     "dealt",
-    ([41, 13, 30, 11, 24, 22, 9, 17, 33], 3, 8),
     ([50, 3, 20, 18, 17, 15, 12, 9], 2, 1),
+    ([41, 13, 30, 11, 24, 22, 9, 17, 33], 3, 8),
     ([31, 29, 20, 17, 17, 11, 10, 3, 2, 1], 5, 4),
     ([9, 9, 9, 9, 9, 9, 17, 17], 4, 16),
+    ([8, 2, 4, 0, 8, 6, 0, 18, 12], 3, 4),
 )
 def check_dealt(visits, chips, block):
     """Question 8: experts dealt to chips so that the slowest is fastest."""
@@ -880,30 +881,54 @@ def check_dealt(visits, chips, block):
     hands = [[e for e, c in enumerate(got) if c == n] for n in range(chips)]
     if [len(hand) for hand in hands] != [each] * chips:
         reason = (
-            f"expected each of the chips 0 to {chips - 1} {each} times, an "
-            "entry for each expert"
+            f"expected {each} experts on each of the chips 0 to {chips - 1}, "
+            "an entry for each expert"
         )
         compare.wrong(asked, got, reason)
     times = [_time(n, block) for n in visits]
     yours = _slowest(times, hands)
-    best = min(
-        _slowest(times, deal) for deal in _deals(list(range(len(visits))), each)
-    )
+    deals = list(_deals(list(range(len(visits))), each))
+    best = min(_slowest(times, deal) for deal in deals)
     if yours > best:
         slow = max(range(chips), key=lambda c: sum(times[e] for e in hands[c]))
+        why = ""
+        if _rounded(visits, block, hands, deals):
+            why = f". Do you round otherwise? Experts take {times} rows"
         raise WrongAnswer(
             f"{asked}: your chip {slow} has experts {hands[slow]} and works on "
             f"{yours} rows in blocks of {block}; there is a way in which no "
-            f"chip works on more than {best}"
+            f"chip works on more than {best}{why}"
         )
+
+
+def _rounded(visits, block, hands, deals):
+    """Whether these hands are the best if visits are rounded in another way."""
+    down = [n // block * block for n in visits]
+    ways = [
+        visits,
+        down,
+        [n + block for n in down],
+        [max(block, _time(n, block)) for n in visits],
+    ]
+    best = any(
+        _slowest(rows, hands) == min(_slowest(rows, deal) for deal in deals)
+        for rows in ways
+    )
+    most = [
+        max(_time(sum(visits[e] for e in hand), block) for hand in deal)
+        for deal in (hands, *deals)
+    ]
+    return best or most[0] == min(most)
 
 
 def grade_dealt():
     """Question 8 with other counts."""
     draw = question.draw("dealt")
     for experts, chips in ((9, 3), (8, 2), (8, 4), (10, 2), (6, 3)):
-        visits = draw.integers(1, 70, experts).tolist()
-        check_dealt(visits, chips, int(draw.choice([1, 4, 8, 16])))
+        block = int(draw.choice([1, 4, 8, 16]))
+        visits = draw.integers(0, 70, experts)
+        visits -= visits % block * (draw.random(experts) < 0.4)  # full blocks
+        check_dealt(visits.tolist(), chips, block)
 
 
 # --- 9: two machines ---------------------------------------------------------
