@@ -271,6 +271,74 @@ def kept(chosen, E, factor, groups, order):
     return dropped
 
 
+# %% kept wrong: the mean is rounded up, and then factor times it
+def kept(chosen, E, factor, groups, order):
+    B, k = len(chosen), len(chosen[0])
+    size = B // groups
+    slots = int(np.ceil(factor * np.ceil(k * size / E)))
+    found = [[0] * k for _ in chosen]
+    for first in range(0, B, size):
+        tokens = range(first, first + size)
+        line = [(t, c) for c in range(k) for t in tokens]
+        taken = dict.fromkeys(range(E), 0)
+        for t, c in sorted(line) if order == "tokens" else line:
+            if taken[chosen[t][c]] < slots:
+                taken[chosen[t][c]] += 1
+                found[t][c] = 1
+    return found
+
+
+# %% kept wrong: groups of every third token
+def kept(chosen, E, factor, groups, order):
+    B, k = len(chosen), len(chosen[0])
+    size = B // groups
+    slots = int(np.ceil(factor * k * size / E))
+    found = [[0] * k for _ in chosen]
+    for first in range(groups):
+        tokens = range(first, B, groups)
+        line = [(t, c) for c in range(k) for t in tokens]
+        taken = dict.fromkeys(range(E), 0)
+        for t, c in sorted(line) if order == "tokens" else line:
+            if taken[chosen[t][c]] < slots:
+                taken[chosen[t][c]] += 1
+                found[t][c] = 1
+    return found
+
+
+# %% kept wrong: slots of one group stay taken for the next
+def kept(chosen, E, factor, groups, order):
+    B, k = len(chosen), len(chosen[0])
+    size = B // groups
+    slots = int(np.ceil(factor * k * size / E))
+    found = [[0] * k for _ in chosen]
+    taken = dict.fromkeys(range(E), 0)
+    for first in range(0, B, size):
+        tokens = range(first, first + size)
+        line = [(t, c) for c in range(k) for t in tokens]
+        for t, c in sorted(line) if order == "tokens" else line:
+            if taken[chosen[t][c]] < slots:
+                taken[chosen[t][c]] += 1
+                found[t][c] = 1
+    return found
+
+
+# %% kept wrong: groups is the size of a group
+def kept(chosen, E, factor, groups, order):
+    B, k = len(chosen), len(chosen[0])
+    size = groups
+    slots = int(np.ceil(factor * k * size / E))
+    found = [[0] * k for _ in chosen]
+    for first in range(0, B, size):
+        tokens = range(first, min(B, first + size))
+        line = [(t, c) for c in range(k) for t in tokens]
+        taken = dict.fromkeys(range(E), 0)
+        for t, c in sorted(line) if order == "tokens" else line:
+            if taken[chosen[t][c]] < slots:
+                taken[chosen[t][c]] += 1
+                found[t][c] = 1
+    return found
+
+
 # %% kept right: one visit after the other
 def kept(chosen, E, factor, groups, order):
     B, k = len(chosen), len(chosen[0])

@@ -133,32 +133,43 @@ def grade_gates():
 # --- 2: who finds a slot -----------------------------------------------------
 
 
-def _queue(B, k, groups, order):
-    """The visits of each group in the order in which they are served."""
+def _queue(B, k, groups, order, stride=False):
+    """The visits of each group in the order in which they are served.
+
+    stride  whether a group is every so many-th token, not consecutive ones
+    """
     size = B // groups
     for group in range(groups):
         tokens = range(group * size, group * size + size)
+        if stride:
+            tokens = range(group, B, groups)
         if order == "tokens":
             yield [(t, c) for t in tokens for c in range(k)]
         else:
             yield [(t, c) for c in range(k) for t in tokens]
 
 
-def _served(chosen, C, groups, order, each=False, drop=False):
+def _served(chosen, C, groups, order, **other):
     """What finds a slot when all stand in line.
 
     chosen, groups, order  as the question has them
 
     C        slots
-    each     whether each choice has slots of its own
-    drop     whether a token that was turned away once is not served again
+    other    what is mistaken: "each", whether each choice has slots of its
+             own; "drop", whether a token that was turned away once is not
+             served again; "full", whether slots stay taken for the next
+             group; "stride" as in `_queue`
     """
     kept = [[0] * len(chosen[0]) for _ in chosen]
-    for line in _queue(len(chosen), len(chosen[0]), groups, order):
-        taken, away = Counter(), set()
+    taken, away = Counter(), set()
+    stride = other.get("stride", False)
+    for line in _queue(len(chosen), len(chosen[0]), groups, order, stride):
+        if not other.get("full"):
+            taken = Counter()
         for token, choice in line:
-            door = chosen[token][choice], choice if each else 0
-            if taken[door] < C and not (drop and token in away):
+            door = chosen[token][choice], choice if other.get("each") else 0
+            left_out = other.get("drop") and token in away
+            if taken[door] < C and not left_out:
                 kept[token][choice] = 1
                 taken[door] += 1
             else:
@@ -175,22 +186,37 @@ def _tokens(B, E, k, seed):
 
 @question.visible(
     "kept",
-    (10, 5, 2, 1.25, 1, "choices", 3),
-    (9, 5, 2, 1.25, 1, "tokens", 3),
     (15, 4, 3, 0.75, 3, "choices", 1),
+    (18, 5, 2, 1.5, 3, "choices", 4),
+    (9, 5, 2, 1.25, 1, "tokens", 3),
+    (10, 5, 2, 1.25, 1, "choices", 3),
     (15, 7, 2, 1.5, 3, "tokens", 2),
 )
 def check_kept(B, E, k, factor, groups, order, seed=0):
     """Question 2: which visits find a slot."""
     chosen = _tokens(B, E, k, seed)
-    mean = factor * k * B / groups / E
-    C = math.ceil(mean)
+    size, each = B // groups, k * B / groups / E
+    mean = factor * each
+    C, small = math.ceil(mean), math.ceil(factor * k * groups / E)
     other = {"tokens": "choices", "choices": "tokens"}[order]
     right = _served(chosen, C, groups, order)
     last = [row[::-1] for row in chosen[::-1]]
     last = [row[::-1] for row in _served(last, C, groups, order)[::-1]]
     whole = math.ceil(factor * k * B / E)
+    rounded = {
+        math.floor(mean),
+        math.ceil(factor * math.ceil(each)),
+        math.ceil(factor * math.floor(each)),
+    }
     likely = [
+        *(
+            (
+                _served(chosen, slots, groups, order),
+                f"you give too {'few' if slots < C else 'many'} slots; factor "
+                "times the mean is rounded up, once and at the end",
+            )
+            for slots in rounded
+        ),
         (
             _served(chosen, C, groups, other),
             f"yours is the order {other!r}",
@@ -198,6 +224,18 @@ def check_kept(B, E, k, factor, groups, order, seed=0):
         (
             _served(chosen, C, 1, order),
             "each group has slots and a line of its own",
+        ),
+        (
+            _served(chosen, C, groups, order, full=True),
+            "each group has slots of its own; empty the counts",
+        ),
+        (
+            _served(chosen, C, groups, order, stride=True),
+            "groups are of consecutive tokens",
+        ),
+        (
+            _served(chosen, small, size, order),
+            "groups is how many there are, not how many tokens one has",
         ),
         (
             _served(chosen, whole, groups, order),
@@ -208,15 +246,10 @@ def check_kept(B, E, k, factor, groups, order, seed=0):
             "you take all tokens for one group",
         ),
         (
-            _served(chosen, math.floor(mean), groups, order),
-            "slots are rounded up",
-        ),
-        (
             _served(chosen, math.ceil(mean / k), groups, order),
             "a token makes k visits, and all of them need slots",
         ),
         (_served(chosen, C + 1, groups, order), "you give a slot too many"),
-        (_served(chosen, C - 1, groups, order), "you give a slot too few"),
         (
             _served(chosen, C, groups, order, each=True),
             "all choices of an expert share its slots",
@@ -224,6 +257,10 @@ def check_kept(B, E, k, factor, groups, order, seed=0):
         (
             _served(chosen, C, groups, order, drop=True),
             "a token that is turned away by one expert may still visit another",
+        ),
+        (
+            [[int(all(row))] * k for row in right],
+            "a visit is dropped, not all visits of its token",
         ),
         (last, "who comes first is served; yours serves the last"),
         ([[1 - x for x in row] for row in right], "yours are those dropped"),
@@ -234,13 +271,10 @@ def check_kept(B, E, k, factor, groups, order, seed=0):
         student.call("kept", chosen, E, factor, groups, order),
         right,
         likely=[pair for pair in likely if pair[0] != right],
-        names=[f"row for token {t}, who chose {c}," for t, c in _rows(chosen)],
+        names=[
+            f"row for token {t} (experts {c})" for t, c in enumerate(chosen)
+        ],
     )
-
-
-def _rows(chosen):
-    """Each token's number and choices."""
-    return enumerate(chosen)
 
 
 def grade_kept():
