@@ -522,6 +522,54 @@ def step(In, Places, Weight, W_in, W_out, dOut):
     return Out, *back(dOut)
 
 
+# %% step wrong: weights are gathered, and slots stay where they are
+def step(In, Places, Weight, W_in, W_out, dOut):
+    def layer(In, W_in, W_out):
+        Slots = jnp.einsum("bec,bd->ecd", Places, In)
+        Slots = jax.lax.all_to_all(Slots, "X", 0, 1, tiled=True)
+        W_in = jax.lax.all_gather(W_in, "Y", axis=2, tiled=True)
+        W_out = jax.lax.all_gather(W_out, "Y", axis=1, tiled=True)
+        Made = jax.nn.relu(Slots @ W_in) @ W_out
+        Made = jax.lax.all_to_all(Made, "X", 1, 0, tiled=True)
+        return jnp.einsum("be,bec,ecd->bd", Weight, Places, Made)
+
+    Out, back = jax.vjp(layer, In, W_in, W_out)
+    return Out, *back(dOut)
+
+
+# %% step wrong: no ReLU
+def step(In, Places, Weight, W_in, W_out, dOut):
+    def layer(In, W_in, W_out):
+        Slots = jnp.einsum("bec,bd->ecd", Places, In)
+        Slots = jax.lax.all_to_all(Slots, "X", 0, 1, tiled=True)
+        Slots = jax.lax.all_gather(Slots, "Y", axis=1, tiled=True)
+        Made = Slots @ W_in @ W_out
+        Made = jax.lax.psum_scatter(Made, "Y", scatter_dimension=1, tiled=True)
+        Made = jax.lax.all_to_all(Made, "X", 1, 0, tiled=True)
+        return jnp.einsum("be,bec,ecd->bd", Weight, Places, Made)
+
+    Out, back = jax.vjp(layer, In, W_in, W_out)
+    return Out, *back(dOut)
+
+
+# %% step wrong: the forward pass runs twice
+def step(In, Places, Weight, W_in, W_out, dOut):
+    def layer(In, W_in, W_out):
+        Slots = jnp.einsum("bec,bd->ecd", Places, In)
+        Slots = jax.lax.all_to_all(Slots, "X", 0, 1, tiled=True)
+        Slots = jax.lax.all_gather(Slots, "Y", axis=1, tiled=True)
+        Made = jax.nn.relu(Slots @ W_in) @ W_out
+        Made = jax.lax.psum_scatter(Made, "Y", scatter_dimension=1, tiled=True)
+        Made = jax.lax.all_to_all(Made, "X", 1, 0, tiled=True)
+        return jnp.einsum("be,bec,ecd->bd", Weight, Places, Made)
+
+    def loss(*arrays):
+        return (layer(*arrays) * dOut).sum()
+
+    gradients = jax.grad(loss, (0, 1, 2))(In, W_in, W_out)
+    return layer(In, W_in, W_out), *gradients
+
+
 # %% step right: the backward pass by hand
 def step(In, Places, Weight, W_in, W_out, dOut):
     def there(x):
@@ -673,6 +721,17 @@ def work(Rows, counts, W):
     return jnp.einsum(
         "re,rd,edf->rf", jax.nn.one_hot(experts, E), Rows, W
     )
+
+
+# %% work wrong: the remains go first
+def work(Rows, counts, W):
+    S, E = counts.shape
+    runs = jnp.append(jnp.tile(jnp.arange(E), S), -1)
+    lengths = jnp.append(counts.reshape(-1), len(Rows))
+    experts = jnp.repeat(runs, lengths, total_repeat_length=len(Rows))
+    order = jnp.argsort(experts)
+    Made = jax.lax.ragged_dot(Rows[order], W, counts.sum(axis=0))
+    return jnp.zeros_like(Made).at[order].set(Made)
 
 
 # %% work right: where each row goes, from running counts
@@ -829,6 +888,57 @@ def balance(Logits, Choice):
     logits = jax.lax.all_gather(Logits, "X", tiled=True, to="invarying")
     value, slope = jax.value_and_grad(loss)(logits)
     return value, jax.lax.dynamic_slice_in_dim(slope, me * rows, rows)
+
+
+# %% balance wrong: the loss of each device's own tokens
+def balance(Logits, Choice):
+    E = Logits.shape[1]
+    share = jax.nn.one_hot(Choice, E).mean(axis=(0, 1))
+
+    def loss(Logits):
+        return E * jnp.sum(share * jax.nn.softmax(Logits).mean(axis=0))
+
+    return jax.value_and_grad(loss)(Logits)
+
+
+# %% balance wrong: logits instead of chances
+def balance(Logits, Choice):
+    E = Logits.shape[1]
+    visits = jax.nn.one_hot(Choice, E).sum(axis=(0, 1))
+    share = jax.lax.pmean(visits, "X") / Choice.size
+
+    def loss(Logits):
+        return E * jnp.sum(share * jax.lax.pmean(Logits.mean(axis=0), "X"))
+
+    return jax.value_and_grad(loss)(Logits)
+
+
+# %% balance wrong: a softmax over tokens
+def balance(Logits, Choice):
+    E = Logits.shape[1]
+    visits = jax.nn.one_hot(Choice, E).sum(axis=(0, 1))
+    share = jax.lax.pmean(visits, "X") / Choice.size
+
+    def loss(Logits):
+        chances = jax.nn.softmax(Logits, axis=0).mean(axis=0)
+        return E * jnp.sum(share * jax.lax.pmean(chances, "X"))
+
+    return jax.value_and_grad(loss)(Logits)
+
+
+# %% balance wrong: all logits are gathered, as JAX can see
+def balance(Logits, Choice):
+    rows, E = Logits.shape
+    everyone = jax.lax.all_gather(Logits, "X", tiled=True, to="invarying")
+    chosen = jax.lax.all_gather(Choice, "X", tiled=True, to="invarying")
+    share = jax.nn.one_hot(chosen, E).mean(axis=(0, 1))
+
+    def loss(Logits):
+        return E * jnp.sum(share * jax.nn.softmax(Logits).mean(axis=0))
+
+    value, slope = jax.value_and_grad(loss)(everyone)
+    first = jax.lax.axis_index("X") * rows
+    return value, jax.lax.dynamic_slice_in_dim(slope, first, rows)
 
 
 # %% balance right: the gradient by hand

@@ -304,14 +304,17 @@ def _placed(devices, b, E, C, draw):
     return Places
 
 
-def _alone(In, visits, Weight, W_in, W_out, dOut):
-    """Out and gradients on one device, without slots, in float64."""
+def _alone(In, visits, Weight, W_in, W_out, dOut, least=0):
+    """Out and gradients on one device, without slots, in float64.
+
+    least  what a ReLU raises smaller numbers to; -np.inf takes it away
+    """
     part = Weight * visits  # [B, E]
     Tmp = np.einsum("bd,edf->bef", In, W_in)
-    hidden = np.maximum(Tmp, 0)
+    hidden = np.maximum(Tmp, least)
     Out = np.einsum("be,bef,efd->bd", part, hidden, W_out)
     dhidden = np.einsum("be,bd,efd->bef", part, dOut, W_out)
-    dTmp = dhidden * (Tmp > 0)
+    dTmp = dhidden * (Tmp > least)
     dIn = np.einsum("bef,edf->bd", dTmp, W_in)
     dW_in = np.einsum("bd,bef->edf", In, dTmp)
     dW_out = np.einsum("be,bef,bd->efd", part, hidden, dOut)
@@ -321,14 +324,15 @@ def _alone(In, visits, Weight, W_in, W_out, dOut):
 NAMES = ("Out", "dIn", "dW_in", "dW_out")
 
 
-@question.visible("step", (2, 3, 4, 4, 2, 5, 3), (4, 2, 3, 8, 1, 3, 4))
+@question.visible("step", (2, 3, 4, 4, 2, 5, 6), (4, 2, 3, 8, 1, 3, 5))
 def check_step(X, Y, b, E, C, D, F, seed=0):
     """Question 3: a layer of experts and its gradients, on X times Y devices.
 
     X, Y  devices that share experts, and the hidden size of each
     b     tokens of each device
     E, C  experts, and slots of each for a device's tokens
-    D, F  sizes; F is that of a device's part of an expert
+    D, F  sizes; F is that of a device's part of an expert, and larger than
+          X C, so that it takes more bytes to gather weights than slots
     seed  of tokens and weights
     """
     draw = np.random.default_rng(seed)
@@ -361,6 +365,9 @@ def check_step(X, Y, b, E, C, D, F, seed=0):
     others = _mistaken_steps(wide, visits)
     terms = _terms(wide, visits, Y, b)
     others.append((terms, "over Y there are terms of a sum, not yet added up"))
+    if _astray(answer, order, found[0], model[0]):
+        said = "what one token sends comes back to another; slots change places"
+        others.append((found, said))
     for number, name in enumerate(NAMES):
         compare.close(
             f"{asked}, {name}",
@@ -372,6 +379,19 @@ def check_step(X, Y, b, E, C, D, F, seed=0):
             place=compare.on_devices(b) if number < 2 else None,
         )
     _check_traffic(asked, answer, X, Y, 4 * E * C * D)
+
+
+def _astray(answer, order, Out, model):
+    """Whether a wrong `step` gives to one token what comes of another."""
+    if compare.near(Out, model, 1e-4 * np.abs(model).max()):
+        return False
+    for token in (1, len(model) - 1):
+        In = np.zeros_like(order[0])
+        In[token] = order[0][token]  # all other tokens are zero
+        alone = np.asarray(answer.run(In, *order[1:])[0])
+        if np.delete(alone, token, axis=0).any():
+            return True
+    return False
 
 
 def _mistaken_steps(wide, visits):
@@ -386,6 +406,10 @@ def _mistaken_steps(wide, visits):
         (
             _alone(In, visits, Weight**2, W_in, W_out, dOut),
             "your results are weighted twice",
+        ),
+        (
+            _alone(In, visits, Weight, W_in, W_out, dOut, -np.inf),
+            "the ReLU between the two matrices is missing",
         ),
         (
             _alone(In, every, Weight, W_in, W_out, dOut),
@@ -426,11 +450,18 @@ def _check_traffic(asked, answer, X, Y, slots):
         (
             "Y",
             over_Y,
-            "gather the slots that have come, and scatter the sums; backward "
-            "is the same",
+            "gather the slots that have come, not weights, and scatter the "
+            "sums; backward is the same",
         ),
     ):
         sent = answer.sent(axis)
+        there = sum(c.times for c in answer.over("X") if c.sent == over_X // 4)
+        if sent > enough and there > 4:
+            raise WrongAnswer(
+                f"{asked}: slots travel over X {there} times, and 4 are "
+                "enough; if your forward pass runs twice, jax.vjp gives both "
+                "Out and what leads back"
+            )
         if sent > enough:
             raise WrongAnswer(
                 f"{asked}: your program sends {sent:,} bytes from each device "
@@ -449,7 +480,7 @@ def grade_step():
     for X, Y in ((2, 2), (3, 2), (2, 4)):
         b, D, F = (int(n) for n in draw.integers(2, 6, 3))
         E, C = X * int(draw.integers(1, 4)), int(draw.integers(1, 3))
-        check_step(X, Y, b, max(2, E), C, D, F, _seed(draw))
+        check_step(X, Y, b, max(2, E), C, D, X * C + F, _seed(draw))
 
 
 # --- 4: after the exchange ---------------------------------------------------
@@ -532,6 +563,9 @@ def _mistaken_work(Rows, counts, W, ids):
     again[:real] = right[:real][order]
     back = np.zeros_like(full)
     back[:real] = full[:real][order]
+    ahead = np.concatenate([np.arange(real, R), order])  # remains go first
+    shifted = np.zeros_like(full)
+    shifted[ahead] = _worked(Rows[ahead], counts, W, by_expert)
     return [
         (
             _worked(Rows, counts, W, by_expert),
@@ -555,6 +589,11 @@ def _mistaken_work(Rows, counts, W, ids):
         (
             _worked(Rows, counts, W, first),
             "what lies behind the real rows is no row of the first expert",
+        ),
+        (
+            shifted,
+            "your remains go first, so ragged_dot takes them for rows; let "
+            "them go last",
         ),
     ]
 
@@ -610,14 +649,26 @@ def check_balance(N, rows, E, k, seed=0):
     Logits = Logits.astype(np.float32)
     Choice = np.argsort(-Logits, axis=1)[:, :k].astype(np.int32)
     asked = f"balance on {N} devices"
-    request = program.request(
-        Logits,
-        Choice,
-        mesh={"X": N},
-        in_specs=(P("X"), P("X")),
-        out_specs=(P(), P("X")),
-    )
-    answer = student.program("balance", request)
+    asks = {
+        "mesh": {"X": N},
+        "in_specs": (P("X"), P("X")),
+        "out_specs": (P(), P("X")),
+    }
+    try:
+        answer = student.program(
+            "balance", program.request(Logits, Choice, **asks)
+        )
+    except WrongAnswer:
+        # What is not allowed is said before what JAX cannot see.
+        freely = program.request(Logits, Choice, **asks, check_vma=False)
+        local = student.program("balance", freely)
+        local.allow("psum")
+        if not local.collectives():
+            raise WrongAnswer(
+                "your balance sends nothing, so its loss is that of a device's "
+                "own tokens; the question's is that of all"
+            ) from None
+        raise
     answer.allow("psum")
     found = compare.entries(asked, answer.run(Logits, Choice), 2)
     wide = Logits.astype(float)
@@ -628,6 +679,7 @@ def check_balance(N, rows, E, k, seed=0):
     slopes = np.concatenate(
         [_slope(lambda x, c=c: _balance(x, c), each) for each, c in parts]
     )
+    share = np.bincount(Choice.ravel(), minlength=E) / Choice.size
     compare.close(
         f"{asked}, the loss",
         found[0],
@@ -637,7 +689,7 @@ def check_balance(N, rows, E, k, seed=0):
             (
                 np.mean(own),
                 "you take the mean of the devices' losses; the loss is that of "
-                "all tokens, and is smaller when devices make up for another",
+                "all tokens, smaller where devices make up for one another",
             ),
             (sum(own), "you add the devices' losses"),
             (loss / E, "the factor E is missing"),
@@ -647,6 +699,15 @@ def check_balance(N, rows, E, k, seed=0):
             (
                 _balance(wide, Choice[:, :1]),
                 "you count first choices only; all k are visits",
+            ),
+            (
+                E * (share * wide.mean(axis=0)).sum(),
+                "you take logits for chances; those are a softmax of them",
+            ),
+            (
+                E / rows,
+                "you take a softmax over tokens; a token's chances are one "
+                "over experts",
             ),
             (-loss, "the loss has another sign"),
         ],
@@ -658,7 +719,11 @@ def check_balance(N, rows, E, k, seed=0):
         slope,
         rel=1e-4,
         likely=[
-            (slope * N, f"yours is {N} times too large: added up twice"),
+            (
+                slope * N,
+                f"yours is {N} times too large: added up too often, or "
+                "divided by one device's tokens",
+            ),
             (slope / N, f"yours is {N} times too small"),
             (
                 slopes / N,
