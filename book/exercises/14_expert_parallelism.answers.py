@@ -2068,6 +2068,181 @@ def design(model, machines):
     return int(np.argmin(ratios)) + 1, ratios
 
 
+# %% design wrong: the longest axis, divided by their number
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / len(m["shape"]) / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = expected(M * g, E // (N * g)) * (g - 1) / g
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: a quarter of n, as if links worked one way
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n / 2 / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = expected(M * g, E // (N * g)) * (g - 1) / g
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: the own node is always one of those visited
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = M - 1
+            passed = expected(M * g, E // (N * g)) * (g - 1) / g
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: only what is for the own node is passed on
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = expected(M * g, E // (N * g)) * (g - 1) / g / M
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: inside, a copy is for one GPU only
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = copies
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: inside, the limit on nodes is forgotten
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = expected(N * g, E // (N * g)) * (g - 1) / g
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
+# %% design wrong: inside, only the own GPU gets no copy
+def design(model, machines):
+    from math import comb
+
+    E, k, F = model["E"], model["k"], model["F"]
+
+    def expected(places, size):
+        missed = comb(places * size - size, k) / comb(places * size, k)
+        return places * (1 - missed)
+
+    ratios = []
+    for m in machines:
+        if "shape" in m:
+            pairs = zip(m["shape"], m["rings"], strict=True)
+            share = max(n * n // 4 / n / (1 + ring) for n, ring in pairs)
+            seconds = k * share / m["link_bw"]
+        else:
+            N, g, M = m["nodes"], m["gpus"], m["most"]
+            copies = expected(M, E // N) * (N - 1) / N
+            passed = expected(M * g, E // (N * g)) * (N * g - 1) / (N * g)
+            seconds = max(copies / m["outside"], passed / m["inside"])
+        ratios.append(3 * seconds / (6 * F * k / m["flops"]))
+    return int(np.argmin(ratios)), ratios
+
+
 # %% design right: chances one expert at a time, with D and tokens
 def design(model, machines):
     D, tokens = 7168, 4096

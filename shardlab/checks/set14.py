@@ -1128,13 +1128,14 @@ CLUSTERS = [_cluster(hw.H100, 8, 8), _cluster(hw.H100, 8, 4)]
 ODD = [
     _slice(hw.V5P, (5, 8), (True, False)),
     _slice(hw.V5P, (3, 5), (True, True)),
+    _slice(hw.V5P, (3, 5, 4), (True, False, True)),
 ]
 SLOW = [_cluster(hw.H100, 8, 4, 1.6e11), _cluster(hw.H100, 8, 2, 4e10)]
 
 
 @question.visible(
     "design",
-    (V3, [ODD[0], SLICES[3], SLICES[0], SLICES[1]]),
+    (V3, [ODD[2], ODD[0], SLICES[3], SLICES[0], SLICES[1]]),
     (V3, [SLICES[2], CLUSTERS[1], SLICES[0], CLUSTERS[0]]),
     (V3 | {"k": 6, "F": 1408}, SLOW),
     (V3, [ODD[1], SLOW[1]]),
@@ -1181,13 +1182,16 @@ def _named(machine):
 
 def _mistaken_ratios(model, machine, right):
     """Ratios that show a mistake, with the mistake."""
+    twice = "twice too large; a multiply-add is two FLOPs"
+    if "shape" in machine:
+        twice += ", and links work both ways"
     likely = [
         (right * 4 / 3, "the way there takes 1 byte an element, back 2"),
         (right * 2 / 3, "the way there takes 1 byte an element, back 2"),
         (right / 3, "you forget the way back, or bytes of an element"),
         (right * 3 / 2, "an expert is gated: three matmuls, 6 D F FLOPs"),
         (right * 3, "an expert has three matmuls, not one"),
-        (right * 2, "a multiply-add is two FLOPs"),
+        (right * 2, twice),
         (right * model["k"], "its k experts all work for a token"),
         (right / model["k"], "you count one of k experts for the exchange"),
         (1 / right, "you give matmuls over exchange"),
@@ -1216,6 +1220,14 @@ def _torus_mistakes(model, machine, right):
         (max(closed), "an axis that is no ring has half the links"),
         (max(open_), "yours takes rings for lines"),
         (max(quarter), "n/8 is for even rings; count odd ones exactly"),
+        (
+            2 * max(quarter),
+            "links work both ways; and count odd axes exactly, not by n/8",
+        ),
+        (
+            max(each) / len(each),
+            "all axes wait for the slowest; and bytes go there and back",
+        ),
         (chips / 8, "you take the torus for one ring of all chips"),
         (max(gather), "that is a gather; an exchange takes far less"),
         ((chips - 1) / chips, switch),
@@ -1242,13 +1254,14 @@ def _node_mistakes(model, machine, right):
 
     copies, hops = _distinct(M, E // N, k), _distinct(M * g, E // N // g, k)
     free = _distinct(N, E // N, k) * (N - 1) / N
+    anywhere = _distinct(N * g, E // N // g, k) * (g - 1) / g
     repeated = N * (1 - (1 - 1 / N) ** k) * (N - 1) / N
     again = M * (1 - (1 - 1 / M) ** k) * (N - 1) / N
     once = "a node's experts share one copy, passed on inside"
     chips = "experts of one GPU share one copy"
     return [
         (ratio(both=True), "both networks work at once; the slower one counts"),
-        (ratio(hops=0), "you forget the way inside a node"),
+        (ratio(hops=0), "the way inside a node is missing, or too short"),
         (ratio(copies=0), "you forget the way between nodes"),
         (ratio(copies=k * (N - 1) / N), once),
         (ratio(copies=k), once),
@@ -1258,6 +1271,7 @@ def _node_mistakes(model, machine, right):
         (ratio(copies=free), "a token visits at most `most` nodes"),
         (ratio(copies=M), "not all of the nodes that it may are visited"),
         (ratio(copies=M * (N - 1) / N), "not all of them need be visited"),
+        (ratio(copies=M - 1), "its own node need not be one of the M"),
         (ratio(copies=copies - 1), "its own node need not be one of them"),
         (ratio(copies=copies * (M - 1) / M), "its own node need not be one"),
         (ratio(copies=repeated), "a token chooses no expert twice"),
@@ -1270,6 +1284,20 @@ def _node_mistakes(model, machine, right):
             ratio(hops=hops / max(copies, 1) * (g - 1) / g),
             "the copies of all nodes are passed on inside",
         ),
+        (
+            ratio(hops=hops / M * (g - 1) / g),
+            "inside a node GPUs pass on what comes from other nodes, too",
+        ),
+        (
+            ratio(hops=hops * (N * g - 1) / (N * g)),
+            "the GPU where a copy arrives need not pass it to itself, on any "
+            "node",
+        ),
+        (
+            ratio(hops=copies * (N - 1) / N),
+            "the copy of a node is passed on to each GPU that is visited there",
+        ),
+        (ratio(hops=anywhere), "inside, too, at most `most` nodes are visited"),
     ]
 
 
