@@ -798,8 +798,8 @@ def check_balanced(B, E, k, seed=0):
     )
     worse = "; that is what comes without a bias" if not bias.any() else worse
     raise WrongAnswer(
-        f"{asked}: with your bias {visits[most]} visits go to expert {most}, "
-        f"and {mean:.4g} are a fair share; 4% and one more are allowed{worse}"
+        f"{asked}: with your bias {visits[most]} visits go to expert {most}; "
+        f"the mean is {mean:.4g}, and 1.04 times that plus one may go{worse}"
     )
 
 
