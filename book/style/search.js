@@ -14,6 +14,7 @@
     [/\bFSDP ?2\b/gi, "fsdp"],
     [/\b1f1b\b/gi, "onefoneb"],
     [/\bone forward, one backward\b/gi, "onefoneb"],
+    [/\bzero[- ]bubble\b/gi, "zero_bubble bubble"],
     [/\bshard[-_ ]map\b/gi, "shard_map"],
   ];
   /* What a question may call a thing that the book calls otherwise. */
