@@ -6,7 +6,7 @@ formulas are held against messages that are sent one by one.
 """
 
 from collections import Counter
-from itertools import permutations, product
+from itertools import product
 
 import jax
 import numpy as np
@@ -14,6 +14,7 @@ from jax import P, lax
 from jax.sharding import AxisType, NamedSharding
 
 from shardlab.checks import compare, program, question, student
+from shardlab.checks.matrices import layouts
 from shardlab.checks.question import WrongAnswer
 
 # --- 1: collectives as edits -------------------------------------------------
@@ -64,22 +65,9 @@ def _moved(held, cuts, collective, axis, dim):
     return new
 
 
-def _layouts():
-    """Every layout of a matrix on these axes."""
-    for order in permutations(SIZES):
-        for uses in product((0, 1, "sum", None), repeat=len(SIZES)):
-            cuts, sums = ["", ""], ""
-            for axis, use in zip(order, uses, strict=True):
-                if use == "sum":
-                    sums += axis
-                elif use is not None:
-                    cuts[use] += axis
-            yield cuts, "".join(sorted(sums))
-
-
 def _found(held):
     """The layout in which devices hold just this, tried one by one."""
-    for cuts, sums in _layouts():
+    for cuts, sums in layouts(SIZES):
         other = _blocks(cuts, sums)
         if all(np.array_equal(held[p], other[p]) for p in held):
             return [cuts, sums]
@@ -188,7 +176,7 @@ def grade_edits():
         (["Y", ""], "X", "AllToAll", "X", 1),
         (["Y", ""], "X", "AllGather", "X", 1),
     ]
-    every = list(_layouts())
+    every = list(layouts(SIZES))
     for number in draw.choice(len(every), 9, replace=False).tolist():
         cuts, sums = every[number]
         kind, axis = kinds[draw.integers(4)], "XY"[draw.integers(2)]

@@ -8,7 +8,7 @@ rings and lines on which blocks are moved hop by hop.
 
 import functools
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from math import lcm
 
 import jax
@@ -19,6 +19,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import count, hw, matmul, ring
 from shardlab.checks import compare, program, question, student
+from shardlab.checks.matrices import layouts
 from shardlab.checks.question import WrongAnswer
 
 
@@ -37,19 +38,6 @@ def _seed(draw):
 SIZES, SIDE = {"X": 2, "Y": 3}, 12
 PLACES = list(product(*map(range, SIZES.values())))
 FACTORS = np.random.default_rng(4).integers(-9, 10, (2, SIDE, SIDE))
-
-
-def _layouts():
-    """Every pair of cuts of a matrix and outstanding sums."""
-    for order in permutations(SIZES):
-        for uses in product((0, 1, "sum", None), repeat=len(SIZES)):
-            cuts, sums = ["", ""], ""
-            for axis, use in zip(order, uses, strict=True):
-                if use == "sum":
-                    sums += axis
-                elif use is not None:
-                    cuts[use] += axis
-            yield cuts, "".join(sorted(sums))
 
 
 def _block(x, cuts, place):
@@ -92,7 +80,7 @@ def _found(A, B):
         for place in PLACES
     }
     whole = FACTORS[0] @ FACTORS[1]
-    for cuts, sums in _layouts():
+    for cuts, sums in layouts(SIZES):
         if all(
             np.array_equal(_held(formed, sums, p), _block(whole, cuts, p))
             for p in PLACES
@@ -175,7 +163,7 @@ def grade_cases():
         (["YX", ""], ["", "X"]),
         (["", "XY"], ["X", ""]),
     ]
-    every = [cuts for cuts, sums in _layouts() if not sums]
+    every = [cuts for cuts, sums in layouts(SIZES) if not sums]
     for _ in range(10):
         A, B = (every[n] for n in draw.integers(len(every), size=2))
         cases.append((list(A), list(B)))
