@@ -1,11 +1,15 @@
 """Tries, from within a sandbox, what a sandbox must prevent."""
 
 import contextlib
+import ctypes
+import errno
 import os
 import resource
 import socket
 import subprocess
 import sys
+
+import pyseccomp
 
 from shardlab.checks import pipes
 
@@ -27,7 +31,8 @@ def faults(hidden, readable, limits):
         found.append(f"networks {networks()} are there")
     if reaches("192.0.2.1") or reaches("127.0.0.1"):
         found.append("a network address can be reached")
-    if os.uname().machine in ("x86_64", "aarch64") and makes(40):
+    found += [f"{call} can be called" for call in CALLS if answers(call)]
+    if makes(40):
         found.append("sockets to the machine below can be made")
     if len([name for name in os.listdir("/proc") if name.isdecimal()]) > 4:
         found.append("processes of others are seen")
@@ -80,6 +85,35 @@ def files():
         with contextlib.suppress(OSError):
             names.append(os.readlink(f"/proc/1/fd/{name}"))
     return [n for n in names if n.startswith("/") and n != os.devnull]
+
+
+# Into another process, another namespace, the kernel's keys and its rings.
+CALLS = (
+    "ptrace",
+    "process_vm_readv",
+    "pidfd_getfd",
+    "unshare",
+    "setns",
+    "clone3",
+    "open_tree",
+    "mount_setattr",
+    "keyctl",
+    "userfaultfd",
+    "io_uring_setup",
+    "perf_event_open",
+    "bpf",
+)
+
+
+def answers(call):
+    """Whether the kernel looks at the arguments of a call, all of them wrong.
+
+    A call that the filter bars is refused before that.
+    """
+    number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, call)
+    kernel = ctypes.CDLL(None, use_errno=True)
+    kernel.syscall(number, *[ctypes.c_long(-1)] * 5)
+    return ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS)
 
 
 def networks():

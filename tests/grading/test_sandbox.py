@@ -1,11 +1,13 @@
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
+import pyseccomp
 import pytest
 
-from shardlab.grading import sandbox
+from shardlab.grading import proof, sandbox
 from shardlab.grading.sandbox import Limits, Sandbox, Stopped, Unavailable
 
 RUNNER = "shardlab.grading.runner"
@@ -289,6 +291,43 @@ def test_a_sandbox_that_does_not_hold_is_refused(word, reason, monkeypatch):
     monkeypatch.setattr(sandbox, "wrapped", weaker)
     with pytest.raises(Unavailable, match=reason):
         sandbox.prove()
+
+
+def test_a_process_without_the_filter_is_refused(monkeypatch):
+    nothing_barred = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    with tempfile.TemporaryFile() as file:
+        nothing_barred.export_bpf(file)
+        file.seek(0)
+        program = file.read()
+    monkeypatch.setattr(sandbox, "filter_program", lambda: program)
+    with pytest.raises(Unavailable) as refused:
+        sandbox.prove()
+    reasons = str(refused.value)
+    missed = [
+        call for call in proof.CALLS if f"{call} can be called" not in reasons
+    ]
+    # Without any capability the kernel itself may refuse these.
+    assert set(missed) <= {"mount_setattr", "open_tree", "userfaultfd", "bpf"}
+
+
+def test_a_missing_libseccomp_is_named(monkeypatch):
+    def missing():
+        raise OSError("libseccomp cannot be loaded: not found")
+
+    monkeypatch.setattr(sandbox, "filter_program", missing)
+    with pytest.raises(Unavailable, match="apt-get install libseccomp2"):
+        sandbox.prove()
+
+
+UNKNOWN = """\
+import ctypes
+kernel = ctypes.CDLL(None, use_errno=True)
+print(kernel.syscall(5000), ctypes.get_errno())
+"""
+
+
+def test_a_call_that_nobody_knows_is_refused(box):
+    assert said(box, UNKNOWN) == "-1 1"
 
 
 def test_a_looser_limit_is_noticed(monkeypatch):
