@@ -567,6 +567,17 @@ def back(dOut, In, Tmp, W_in, W_out):
     return dTmp @ W_in.T, dW_in, dW_out
 
 
+# %% back wrong: both matrices gathered first, one of them disguised
+def back(dOut, In, Tmp, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    W_in = W_in @ (jnp.eye(W_in.shape[1]) + 0 * In.sum())
+    W_out = all_gather(W_out, "X", axis=1, tiled=True)
+    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
+    dTmp = (dOut @ W_out.T) * (Tmp > 0)
+    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W_in.T, dW_in, dW_out
+
+
 # %% back wrong: dW_out is cut along F
 def back(dOut, In, Tmp, W_in, W_out):
     dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=0, tiled=True)

@@ -548,7 +548,7 @@ def _inspect_back(answer, asked, W_in, W_out):
     answer.allow("all_gather", "psum_scatter")
 
 
-@question.visible("back", (4, 2, 3, 6), (2, 3, 2, 7))
+@question.visible("back", (4, 2, 3, 6), (2, 3, 2, 7), (8, 4, 4, 5))
 def check_back(N, D, F, seed=0):
     """Question 6: FSDP's backward pass of a block on N devices.
 
@@ -571,6 +571,16 @@ def check_back(N, D, F, seed=0):
     asked = f"back on {N} devices"
     answer = student.program("back", request)
     _inspect_back(answer, asked, W_in, W_out)
+    # Two matrices whole, the pieces of both and of their gradients, and twice
+    # the activations that come in.
+    most = 2 * W_in.nbytes + 2 * (W_in.nbytes + W_out.nbytes) // N
+    most += 2 * (dOut.nbytes + In.nbytes + Tmp.nbytes) // N
+    if answer.live() > most:
+        raise WrongAnswer(
+            f"{asked}: a device holds {answer.live():,} bytes at a time, and "
+            f"{most:,} are enough for its pieces, its activations and two "
+            "whole matrices, be they gathered or gradients"
+        )
     _compare_back(answer.run(*arrays), asked, N, arrays)
     answer.exactly(volume=2 * (W_in.nbytes + W_out.nbytes))
 
