@@ -914,3 +914,118 @@ def dp_seconds(params, B, X, C, W, overlap):
     if overlap:
         return forward + max(2 * forward, comms)
     return 3 * forward + comms
+
+
+# %% crossing wrong: the quicker chips always win
+def crossing(first, second, overlap):
+    return 0.0
+
+
+# %% crossing wrong: where the second no longer waits
+def crossing(first, second, overlap):
+    X, C, W = second
+    return X * C / W if overlap else 0.0
+
+
+# %% crossing wrong: where the first no longer waits
+def crossing(first, second, overlap):
+    X, C, W = first
+    return X * C / W
+
+
+# %% crossing wrong: never overlaps
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    return (4 / V - 4 / W) / (6 / (X * C) - 6 / (Y * E))
+
+
+# %% crossing wrong: always overlaps
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    waiting = (4 / V - 4 / W) / (2 / (X * C) - 2 / (Y * E))
+    return min(waiting, 4 / V / (6 / (X * C) - 2 / (Y * E)))
+
+
+# %% crossing wrong: both wait for their networks
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    passes = 1 if overlap else 3
+    return (4 / V - 4 / W) / passes / (2 / (X * C) - 2 / (Y * E))
+
+
+# %% crossing wrong: the first never waits
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    if overlap:
+        return 4 / V / (6 / (X * C) - 2 / (Y * E))
+    return (4 / V - 4 / W) / (6 / (X * C) - 6 / (Y * E))
+
+
+# %% crossing wrong: the forward pass hides sums, too
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    if overlap:
+        return 4 / V / (6 / (X * C))
+    return (4 / V - 4 / W) / (6 / (X * C) - 6 / (Y * E))
+
+
+# %% crossing wrong: an AllReduce once over the array
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    if overlap:
+        waiting = (2 / V - 2 / W) / (2 / (X * C) - 2 / (Y * E))
+        return min(waiting, 2 / V / (6 / (X * C) - 2 / (Y * E)))
+    return (2 / V - 2 / W) / (6 / (X * C) - 6 / (Y * E))
+
+
+# %% crossing wrong: tokens of a chip
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    if overlap:
+        waiting = (4 / V - 4 / W) / (2 / (X * C) - 2 / (Y * E))
+        return min(waiting, 4 / V / (6 / (X * C) - 2 / (Y * E))) / X
+    return (4 / V - 4 / W) / (6 / (X * C) - 6 / (Y * E)) / X
+
+
+# %% crossing wrong: the later of the two
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    if overlap:
+        waiting = (4 / V - 4 / W) / (2 / (X * C) - 2 / (Y * E))
+        return max(waiting, 4 / V / (6 / (X * C) - 2 / (Y * E)))
+    return (4 / V - 4 / W) / (6 / (X * C) - 6 / (Y * E))
+
+
+# %% crossing right: by halving
+def crossing(first, second, overlap):
+    def seconds(machine, B):
+        X, C, W = machine
+        backward = 4 * B / (X * C)
+        if overlap:
+            return backward / 2 + max(backward, 4 / W)
+        return 1.5 * backward + 4 / W
+
+    low, high = 0.0, 1e15
+    for _ in range(200):
+        middle = (low + high) / 2
+        if seconds(first, middle) < seconds(second, middle):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+# %% crossing right: with the tokens at the kink
+def crossing(first, second, overlap):
+    (X, C, W), (Y, E, V) = first, second
+    slow, fast = X * C, Y * E
+    longer = 2 / V - 2 / W
+    if not overlap:
+        return longer / 3 / (1 / slow - 1 / fast)
+    met = longer / (1 / slow - 1 / fast)
+    kink = slow / W
+    return np.float64(met if met <= kink else 2 / V / (3 / slow - 1 / fast))
+
+
+# %% crossing equivalent: line 13: `min(both_wait, one_waits)` with its arguments reversed
+# The smaller of two numbers does not depend on which is named first.

@@ -806,6 +806,123 @@ def grade_seconds():
             check_seconds(layers, tokens * chips, *sizes, *on, overlap)
 
 
+def _crossing(first, second, passes=2, **how):
+    """The tokens at which two machines are equally fast, by halving.
+
+    first, second  tuples of chips, FLOP/s of one, and bytes/s
+    passes, how    as in `_step`
+    """
+    low, high = 0.0, 1.0
+    while _step(first, high, passes, **how) < _step(
+        second, high, passes, **how
+    ):
+        low, high = high, 2 * high
+    for _ in range(80):
+        middle = (low + high) / 2
+        slower = _step(first, middle, passes, **how)
+        if slower < _step(second, middle, passes, **how):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _step(machine, tokens, passes=2, overlap=True, hides=2):
+    """Seconds of a step of plain DP for each parameter.
+
+    passes   how often the gradients go over the network
+    overlap  whether sums run beside arithmetic
+    hides    passes of arithmetic that sums run beside: 2 are the backward one
+    """
+    X, C, W = machine
+    one_pass = 2 * tokens / (X * C)
+    before = Task("before", "chip", (3 - hides) * one_pass)
+    beside = Task("beside", "chip", hides * one_pass, ("before",))
+    after = "before" if overlap else "beside"
+    sums = Task("sums", "network", 2 * passes / W, (after,))
+    return timeline.makespan(timeline.play([before, beside, sums]))
+
+
+_CUBE, _NODES = (512, 4.59e14, 5.4e11), (512, 9.9e14, 4e11)
+
+
+@question.visible(
+    "crossing",
+    (_CUBE, _NODES, True),
+    (_CUBE, _NODES, False),
+    ((256, 2e14, 6e11), (384, 9e14, 1e11), True),  # the first never waits
+    ((640, 4e14, 1e11), (512, 9e14, 9e10), True),  # both wait
+    ((640, 4e14, 1e11), (512, 9e14, 9e10), False),
+)
+def check_crossing(first, second, overlap):
+    """Question 11: the tokens at which two machines are equally fast.
+
+    first, second  tuples of chips, FLOP/s of one, and bytes/s; the first has
+                   the quicker network, the second the quicker chips
+    overlap        whether sums run beside the backward pass
+    """
+    right = _crossing(first, second, overlap=overlap)
+    (X, C, W), (Y, E, V) = first, second
+    waiting = (1 / V - 1 / W) / (1 / (X * C) - 1 / (Y * E))
+    compare.close(
+        f"crossing({first}, {second}, {overlap})",
+        student.call("crossing", first, second, overlap),
+        right,
+        likely=[
+            (
+                _crossing(first, second, overlap=not overlap),
+                "you overlap the sums, though `overlap` is False"
+                if not overlap
+                else "you overlap nothing, though `overlap` is True",
+            ),
+            (
+                _crossing(first, second, overlap=overlap, hides=3),
+                "you hide sums behind the forward pass; they come later",
+            ),
+            (
+                _crossing(first, second, 1, overlap=overlap),
+                "you pass over the gradients once; an AllReduce does so twice",
+            ),
+            (right / X, "those are the tokens of one chip of the first"),
+            (right / Y, "those are the tokens of one chip of the second"),
+            (
+                X * C / W,
+                "there the first no longer waits for its network; the second "
+                "need not be as fast yet",
+            ),
+            (
+                Y * E / V,
+                "there the second no longer waits for its network; it may "
+                "have overtaken the first before",
+            ),
+            (
+                2 * waiting,
+                "you let both wait for their networks; where the lines meet "
+                "the first may have passed its kink",
+            ),
+            (
+                2 / V / (3 / (X * C) - 1 / (Y * E)),
+                "you let the first never wait for its network; where the "
+                "lines meet it may still do so",
+            ),
+            (0, "the first is the faster one for small batches"),
+        ],
+    )
+
+
+def grade_crossing():
+    """Question 11 with other machines."""
+    draw = question.draw("crossing")
+    for _ in range(6):
+        first = [int(64 * draw.integers(2, 40)), draw.uniform(2e14, 5e14)]
+        chips = int(first[0] * draw.uniform(0.8, 1.5))
+        second = [chips, first[1] * draw.uniform(1.6, 3)]
+        first.append(float(draw.uniform(1e11, 6e11)))
+        second.append(float(first[2] * draw.uniform(0.2, 0.9)))
+        for overlap in (True, False):
+            check_crossing(tuple(first), tuple(second), overlap)
+
+
 def _gated_step(In, *W):
     """Gradients of a gated layer on each chip, summed."""
     mine = [jax.lax.pcast(w, "X", to="varying") for w in W]
