@@ -1345,3 +1345,122 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
     kept = (Ins, Tmps, W_in, W_out)
     dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
     return dIn, dW_in, dW_out
+
+
+# %% window wrong: units are cut
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // hbm)
+    most = tokens * W // C
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: memory is rounded down
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = total // (hbm * unit) * unit
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: tokens are rounded up
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = -(-tokens * W // (C * unit)) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: the state is not cut
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-kept * tokens // ((hbm - 16 * params) * unit)) * unit if hbm > 16 * params else 10**9
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: the activations are forgotten
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: ten bytes a parameter
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 10 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: both bounds, whatever they say
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most]
+
+
+# %% window wrong: twice the tokens are needed
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (2 * C * unit) * unit
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: units instead of chips
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit))
+    most = tokens * W // (C * unit)
+    return [fewest, most] if fewest <= most else [0, 0]
+
+
+# %% window wrong: a window of one number is none
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (C * unit) * unit
+    return [fewest, most] if fewest < most else [0, 0]
+
+
+# %% window wrong: the bounds change places
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest = -(-total // (hbm * unit)) * unit
+    most = tokens * W // (C * unit) * unit
+    return [most, fewest] if fewest <= most else [0, 0]
+
+
+# %% window right: one after the other
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    good = [
+        N
+        for N in range(unit, tokens + 1, unit)
+        if 16 * params + kept * tokens <= N * hbm and tokens * W >= N * C
+    ] or [0]
+    return min(good), max(good)
+
+
+# %% window right: in units
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    needed, rest = divmod(16 * params + kept * tokens, unit * hbm)
+    needed += rest > 0
+    useful = tokens * W // (unit * C)
+    return unit * (needed <= useful) * np.array([needed, useful])

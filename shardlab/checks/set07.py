@@ -1078,3 +1078,115 @@ def grade_llama():
     k = int(draw.choice([32, 64, 128, 256]))
     check_llama(850 * k, k)  # just enough tokens
     check_llama(1_171_875 * k // 32 - 49_650, k)  # just enough memory
+
+
+def _window(params, kept, tokens, machine, *, states=16, share=True, needed=1):
+    """Fewest and most chips of a machine, one number after the other.
+
+    params, kept, tokens, machine  as `window` takes them
+    states  bytes of a parameter's states
+    share   whether all chips share the states
+    needed  tokens that a chip needs, in those that it needs
+    """
+    unit, hbm, C, W = machine
+    good = []
+    for N in range(unit, tokens * W // C + unit, unit):
+        state = Fraction(states * params, N if share else 1)
+        fits = state + Fraction(kept * tokens, N) <= hbm
+        if fits and Fraction(tokens, N) >= needed * Fraction(C, W):
+            good.append(N)
+    return [good[0], good[-1]] if good else [0, 0]
+
+
+_V5P = (64, 96 * 10**9, 459 * 10**12, 540 * 10**9)
+_H100 = (8, 80 * 10**9, 990 * 10**12, 400 * 10**9)
+_LLAMA = (70_553_706_496, 2 * 80 * 8192, 4_000_000)
+
+
+@question.visible(
+    "window",
+    (*_LLAMA, _V5P),
+    (*_LLAMA, _H100),
+    (*_LLAMA[:2], 30_000, _H100),  # too few tokens for what must be held
+    (1500, 0, 250, (4, 1000, 10, 1)),  # just fits, on one number only
+    (5_500, 0, 300, (8, 1000, 3, 1)),
+)
+def check_window(params, kept, tokens, machine):
+    """Question 11: fewest and most chips under FSDP.
+
+    params, kept, tokens  the model, bytes of activations a token, the batch
+    machine               chips of a unit, bytes of one, FLOP/s, bytes/s
+    """
+    given = params, kept, tokens, machine
+    asked = f"window({params}, {kept}, {tokens}, {machine})"
+    unit, hbm, C, W = machine
+    total = 16 * params + kept * tokens
+    fewest, most = _window(*given)
+    single = _window(params, kept, tokens, (1, hbm, C, W))
+    compare.equal(
+        asked,
+        compare.entries(asked, student.call("window", *given), 2),
+        [fewest, most],
+        likely=[
+            (single, "your chips do not come in whole units"),
+            (
+                [fewest // unit, most // unit],
+                "yours are units; chips are asked for",
+            ),
+            (
+                [fewest - unit, most],
+                "with your fewest not everything fits: round up",
+            ),
+            (
+                [fewest, most + unit],
+                "with your most a chip has too few tokens: round down",
+            ),
+            ([most, fewest], "your fewest and your most change places"),
+            (
+                _window(0, *given[1:]),
+                "you leave out the states of the parameters",
+            ),
+            (
+                _window(params, 0, *given[2:]),
+                "you leave out the activations",
+            ),
+            (
+                _window(*given, states=10),
+                "yours are ten bytes a parameter; here they are sixteen",
+            ),
+            (
+                _window(*given, needed=2),
+                "you ask for twice the tokens; backward moves twice the bytes "
+                "in twice the time",
+            ),
+            (
+                _window(*given, share=False),
+                "on your chips every state is whole; all chips share them",
+            ),
+            (
+                [
+                    -(-total // (hbm * unit)) * unit,
+                    tokens * W // (C * unit) * unit,
+                ],
+                "your bounds contradict each other: then there are none",
+            ),
+            ([0, 0], "you find none; some chips fit and have tokens enough"),
+        ],
+    )
+
+
+def grade_window():
+    """Question 11 with other models and machines."""
+    draw = question.draw("window")
+    for unit in (8, 16, 64):
+        hbm, C = (10**9 * int(n) for n in draw.integers(40, 200, 2))
+        W = C // int(draw.integers(300, 3000))
+        tokens = int(draw.integers(2 * 10**5, 4 * 10**5))
+        most = tokens * W // C
+        for part in (0.1, 0.4, 0.8, 1.2):
+            total = int(part * most * hbm)
+            kept = total // tokens // int(draw.integers(2, 5))
+            params = (total - kept * tokens) // 16
+            check_window(params, kept, tokens, (unit, hbm, C, W))
+    unit, chips = 8, 8 * int(draw.integers(2, 9))
+    check_window(10 * chips, 0, 30 * chips, (unit, 160, 30, 1))  # just both
