@@ -128,6 +128,7 @@ from shardlab.plot.room import room, stacked
 from shardlab.plot.rounds import bisection, idle_links, rounds
 from shardlab.plot.schedules import dealt_layers, gantt, in_flight
 from shardlab.plot.sequences import (
+    best_ways,
     gathered_keys,
     merged_halves,
     ring_player,
@@ -171,6 +172,7 @@ __all__ = [
     "ring_player",
     "merged_halves",
     "gathered_keys",
+    "best_ways",
     "tokens_and_heads",
     "COLUMN",
     "FILLS",

@@ -7,7 +7,7 @@ from shardlab.arguments import whole
 from shardlab.plot.axes import INK, LINE, POINT, SOFT, WHOLE, canvas, styled
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME, reel, short
-from shardlab.plot.things import arrow, bar, box, crossed, frame, wire, write
+from shardlab.plot.things import arrow, bar, box, frame, wire, write
 
 PAPER = colour("paper")
 WORK = colour("arithmetic-2")
@@ -350,48 +350,98 @@ def way_home(chips=4):
     wire(ax, (middle, low - 22), (middle, y), colour("axis-z"))
     arrow(ax, (middle, y), (x + 3, y), colour("axis-z"), 2)
     write(ax, 2, y, "home", 12, "left")
-    for k in range(chips - 1):
-        each = wide / (chips - 1)
-        box(
-            ax, 60 + k * each, y - 13, each, 25, _z(k + 1, chips), f"of {k + 1}"
-        )
-    words = "one hop more; chip 0 adds its own part"
+    for k in range(chips):  # the part of chip 0 has waited here
+        each = wide / chips
+        place = 60 + k * each, y - 13, each, 25
+        box(ax, *place, _z(k, chips), str(k))
+    words = "one hop more; at home the part of chip 0 itself is added"
     write(ax, (x + middle) / 2, y - 12, words, 12, ink=SOFT)
     return ax
 
 
 @styled
-def tokens_and_heads(shares=4, gpus=8):
+def tokens_and_heads(shares=3, gpus=4, heads=32):
     """Draw nodes in which TP cuts a layer, and CP over the nodes.
 
     shares   of a sequence, one on each node: Z
     gpus     of a node, all of which have the tokens of a share: Y
-    returns  the axes drawn on: a row is a node, stripes are what TP cuts, and
-             keys go round a ring down each column
+    heads    of queries, which TP cuts
+    returns  the axes drawn on: a row is a node and a group of TP, a column a
+             group of CP, whose keys go round; the ring of the first is strong
+    raises   ValueError for heads that the GPUs do not divide
     source   Llama 3 report, section 3.3.2
     """
-    whole("shares", shares), whole("gpus", gpus)
-    side, top = 40, 62
-    pitch, down = 560 / gpus, 72
-    ax = canvas(690, top + shares * down + 40)
-    words = "TP over Y, in a node: all its GPUs have the same tokens"
-    write(ax, 112, 12, words, 13, "left", weight="bold")
+    whole("shares", shares)
+    if heads % whole("gpus", gpus):
+        raise ValueError(f"gpus must divide {heads} heads, got {gpus}")
+    top, down, high, pitch = 46, 92, 48, 564 / gpus
+    ax, wide = canvas(690, top + shares * down + 66), pitch - 38
+    words = "one group of TP: all its GPUs have the same tokens"
+    write(ax, 112, 14, words, 13, "left", ink=colour("axis-y"), weight="bold")
     for z in range(shares):
         y = top + z * down
-        frame(ax, 104, y - 10, 576, side + 20, fill=PAPER)
-        write(ax, 2, y + side / 2, f"tokens of\nshare {z}", 12, "left")
+        edge = colour("axis-y") if not z else LINE
+        frame(ax, 84, y - 14, 598, high + 28, fill=PAPER, edge=edge)
+        write(ax, 2, y + high / 2, f"node {z}", 12, "left", weight="bold")
         for g in range(gpus):
-            x = 116 + g * pitch
-            if not z:
-                write(ax, x + side / 2, 38, f"Y{g}", 12, ink=SOFT)
-            crossed(ax, x, y, side, ("Z", z, shares), ("Y", g, gpus))
+            x, each = 112 + g * pitch, heads // gpus
+            words = f"tokens {z}\nheads {g * each}–{g * each + each - 1}"
+            strong = {"edge": colour("axis-z"), "line": 2.4} if not g else {}
+            box(ax, x, y, wide, high, _z(z, shares), words, size=12, **strong)
             if z + 1 < shares:
-                middle = x + side / 2
-                ends = (middle, y + side + 2), (middle, y + down - 2)
-                arrow(ax, *ends, colour("axis-z"), 2)
-    y = top + shares * down + 14
-    words = "CP over Z, between nodes: keys go down each column and home again"
-    write(ax, 112, y, words, 13, "left", weight="bold")
+                ends = (x + wide / 2, y + high + 3), (x + wide / 2, y + down)
+                look = (colour("axis-z"), 2.4) if not g else (LINE, 1.2)
+                arrow(ax, ends[0], (ends[1][0], ends[1][1] - 3), *look)
+    for g in range(gpus):  # home again, past the left of the column
+        x = 112 + g * pitch
+        look = (colour("axis-z"), 2.4) if not g else (LINE, 1.2)
+        low, side = top + (shares - 1) * down + high + 20, x - 15
+        path = [(x + wide / 2, low - 20), (x + wide / 2, low), (side, low)]
+        path.append((side, top + high / 2))
+        for start, end in zip(path, path[1:], strict=False):
+            wire(ax, start, end, *look)
+        arrow(ax, path[-1], (x - 2, top + high / 2), *look)
+    words = f"one group of CP, of {gpus} side by side: keys go round these GPUs"
+    y = top + shares * down + 40
+    write(ax, 112, y, words, 13, "left", ink=colour("axis-z"), weight="bold")
+    return ax
+
+
+@styled
+def best_ways(maps, across, down, ways):
+    """Draw which way is best for each pair of two sizes, one map a machine.
+
+    maps     dict: title -> dict: (down, across) -> (way, number in the cell)
+    across   dict: size -> words below its column
+    down     dict: size -> words beside its row, the uppermost first
+    ways     dict: way -> (letter in its cells, fill)
+    returns  the axes drawn on
+    raises   ValueError for a map in which a cell is missing
+    source   chapter 13
+    """
+    side, top, left = 33, 44, 54
+    pitch, low = (690 - left) / len(maps), top + side * len(down)
+    ax = canvas(690, low + 74)
+    for n, (title, cells) in enumerate(maps.items()):
+        x = left + n * pitch
+        write(ax, x, 18, title, 13, "left", weight="bold")
+        for i, row in enumerate(down):
+            y = top + i * side
+            if not n:
+                write(ax, left - 8, y + side / 2, down[row], 12, "right")
+            for k, column in enumerate(across):
+                if (row, column) not in cells:
+                    raise ValueError(f"{title!r} has no cell {row, column}")
+                way, number = cells[row, column]
+                letter, fill = ways[way]
+                place = x + k * side, y, side, side
+                box(ax, *place, fill, f"{letter}\n{number:.0f}", size=12)
+        for k, words in enumerate(across.values()):
+            write(ax, x + (k + 0.5) * side, low + 14, words, 12)
+    write(ax, left + pitch * len(maps) / 2, low + 34, "tokens on a chip", 12)
+    for n, (name, (letter, fill)) in enumerate(ways.items()):
+        box(ax, left + n * 120, low + 50, 22, 22, fill, letter, size=12)
+        write(ax, left + n * 120 + 30, low + 61, name, 12, "left")
     return ax
 
 
@@ -429,7 +479,7 @@ def _film_words(mine, turn):
         if turn and max(pieces) < min(mine[(n - turn) % len(mine)])
     ]
     if not turn:
-        return "Turn 0: each chip scores its own keys"
+        return "Turn 0: each chip scores its own keys, while they move on"
     words = f"Turn {turn}: K and V have moved on by one chip"
     if not idle:
         return f"{words}; all chips use them"
@@ -499,20 +549,21 @@ def _film_scores(mine, chip, turn, left):
 
 
 def _film_wires(turn):
-    """SVG of the ring below the chips, strong while blocks are on it."""
-    y, ends = TALL + 22, 4 + WIDE / 2
+    """SVG of the ring below the chips, with arrows while blocks are on it."""
+    y, ends, hops = TALL + 22, 4 + WIDE / 2, turn < 3
     last = ends + 3 * PITCH
     path = f"M{short(last, TALL + 4)}V{short(y)}"
     path += f"H{short(ends)}V{short(TALL + 4)}"
-    ink, width = colour("axis-z"), 2.4 if turn else 1
+    ink, width = colour("axis-z" if hops else "line"), 2.4 if hops else 0.8
     look = f'fill="none" stroke="{ink}" stroke-width="{width}"'
     drawn = f'<path {look} d="{path}"/>'
-    tip = f"M{short(ends, TALL + 3)}l5 9h-10z"
-    drawn += f'<path fill="{ink}" d="{tip}"/>'
+    tips = f"M{short(ends, TALL + 3)}l5 9h-10z"
     for n in range(3):
         x = 4 + n * PITCH + WIDE
-        line = f"M{short(x + 1, 82)}h{short(PITCH - WIDE - 8)}"
+        line = f"M{short(x + 1, 82)}h{short(PITCH - WIDE - 2)}"
         drawn += f'<path {look} d="{line}"/>'
-        tip = f"M{short(x + PITCH - WIDE - 1, 82)}l-9 5v-10z"
-        drawn += f'<path fill="{ink}" d="{tip}"/>'
-    return drawn + _label("the ring closes", FRAME / 2 - 44, y + 16)
+        tips += f"M{short(x + PITCH - WIDE - 1, 82)}l-9 5v-10z"
+    if hops:
+        drawn += f'<path fill="{ink}" d="{tips}"/>'
+    words = f"hop {turn + 1} of 3, meanwhile" if hops else "no more hops"
+    return drawn + _label(words, FRAME / 2 - 54, y + 16)
