@@ -328,35 +328,37 @@ def way_home(chips=4):
              its part of their gradient, and hands both on
     source   chapter 13
     """
-    whole("chips", chips)
-    step, wide = 78, 116
-    ax, pitch = canvas(690, 30 + step * (chips + 1)), 636 / chips
+    step, wide = 78, 120
+    ax, pitch = canvas(690, 62 + step * whole("chips", chips)), 636 / chips
+    low, each = 30 + chips * step, wide / chips
     for n in range(chips):
         x, y = 60 + n * pitch, 30 + n * step
-        middle, low = x + wide / 2, 30 + chips * step
+        middle = x + wide / 2
         write(ax, middle, 10, f"chip {n}", 13, weight="bold")
         write(ax, 2, y + 26, f"turn {n}", 12, "left")
         box(ax, x, y, wide, 25, _z(0, chips), "K0, V0")
-        if n:  # the gradient sets out one turn after the keys
-            box(ax, x, y + 28, wide, 25, PAPER)
-        for k in range(n):  # parts of chips 1 to n, where there is room for all
-            each = wide / (chips - 1)
-            place = x + k * each, y + 28, each, 25
-            box(ax, *place, _z(k + 1, chips), f"of {k + 1}")
+        box(ax, x, y + 28, wide, 25, PAPER)
+        if n == 1:
+            write(ax, x - 8, y + 41, "dK0, dV0", 12, "right")
+        _parts(ax, x, y + 28, each, chips, range(1, n + 1) if n else [0])
         if n + 1 < chips:
             ends = (x + wide + 3, y + 27), (middle + pitch, y + step - 3)
             arrow(ax, *ends, colour("axis-z"), 2, bend=-0.25)
-    x, y = 60 + wide, low + 26
-    wire(ax, (middle, low - 22), (middle, y), colour("axis-z"))
-    arrow(ax, (middle, y), (x + 3, y), colour("axis-z"), 2)
-    write(ax, 2, y, "home", 12, "left")
-    for k in range(chips):  # the part of chip 0 has waited here
-        each = wide / chips
-        place = 60 + k * each, y - 13, each, 25
-        box(ax, *place, _z(k, chips), str(k))
-    words = "one hop more; at home the part of chip 0 itself is added"
-    write(ax, (x + middle) / 2, y - 12, words, 12, ink=SOFT)
+    # The part of chip 0 waits at home for the sum of the others.
+    wire(ax, (60 + each / 2, 86), (60 + each / 2, low - 2), LINE, 1.2)
+    wire(ax, (middle, low - 22), (middle, low + 13), colour("axis-z"))
+    arrow(ax, (middle, low + 13), (183, low + 13), colour("axis-z"), 2)
+    write(ax, 2, low + 13, "home", 12, "left")
+    _parts(ax, 60, low, each, chips, range(chips))
+    words = "one hop more: the parts of all chips are together"
+    write(ax, (180 + middle) / 2, low, words, 12, ink=SOFT)
     return ax
+
+
+def _parts(ax, x, y, each, chips, there):
+    """The parts of a gradient that are there, each in its own place."""
+    for k in there:
+        box(ax, x + k * each, y, each, 25, _z(k, chips), f"of {k}")
 
 
 @styled
@@ -375,7 +377,7 @@ def tokens_and_heads(shares=3, gpus=4, heads=32):
     if heads % whole("gpus", gpus):
         raise ValueError(f"gpus must divide {heads} heads, got {gpus}")
     top, down, high, pitch = 46, 92, 48, 564 / gpus
-    ax, wide = canvas(690, top + shares * down + 66), pitch - 38
+    ax, wide = canvas(690, top + shares * down + 54), pitch - 38
     words = "one group of TP: all its GPUs have the same tokens"
     write(ax, 112, 14, words, 13, "left", ink=colour("axis-y"), weight="bold")
     for z in range(shares):

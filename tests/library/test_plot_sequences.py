@@ -76,17 +76,32 @@ def test_copies_of_key_heads_are_hatched():
 
 def test_each_chip_adds_its_part_to_a_gradient():
     parts = [w for w in texts(plot.way_home(4)) if w.startswith("of ")]
-    there = ["of 1", "of 1", "of 2", "of 1", "of 2", "of 3"]
-    assert parts == [*there, "of 1", "of 2", "of 3"]  # and home
+    there = [[0], [1], [1, 2], [1, 2, 3], [0, 1, 2, 3]]  # the last one is home
+    assert parts == [f"of {k}" for turn in there for k in turn]
 
 
 def test_every_share_of_tokens_is_on_all_gpus_of_its_node():
-    ax = plot.tokens_and_heads(3, 2)
-    assert texts(ax).count("Y0") == texts(ax).count("Y1") == 1
+    ax = plot.tokens_and_heads(3, 2, 8)
     for z in range(3):
         assert len(filled(ax, plot.shade("Z", z, 3))) == 2
+        for heads in ("0\u20133", "4\u20137"):
+            assert texts(ax).count(f"tokens {z}\nheads {heads}") == 1
     drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
-    assert len(drawn) == 2 * 2  # from node to node, in both columns
+    assert len(drawn) == 2 * 3  # from node to node and home, in both columns
+    with pytest.raises(ValueError, match="gpus must divide 32 heads"):
+        plot.tokens_and_heads(3, 5)
+
+
+def test_a_map_says_which_way_is_best():
+    ways = {"ring": ("R", "#123456"), "gather": ("G", "#654321")}
+    cells = {(1, 8): ("ring", 0.2), (4, 8): ("gather", 12.6)}
+    down, across = {1: "R = 1", 4: "R = 4"}, {8: "8k"}
+    ax = plot.best_ways({"a node": cells}, across, down, ways)
+    assert {"R\n0", "G\n13", "a node", "R = 4", "8k"} <= set(texts(ax))
+    for _, fill in ways.values():
+        assert len(filled(ax, fill)) == 2  # a cell and the key
+    with pytest.raises(ValueError, match="has no cell"):
+        plot.best_ways({"a node": cells}, {8: "8k", 9: "9k"}, down, ways)
 
 
 def test_the_film_crosses_what_is_all_future():
@@ -95,3 +110,10 @@ def test_the_film_crosses_what_is_all_future():
     assert [frame.count('class="w"') for frame in frames] == [0, 1, 3, 6]
     assert "chips 0, 1 have future keys only" in frames[2]
     assert 'class="w"' not in plot.ring_player(ZIGZAG, "zig-zag").html
+
+
+def test_blocks_of_the_film_make_a_hop_less_than_there_are_turns():
+    html = plot.ring_player(IN_ORDER, "in order").html
+    words = [f"hop {n} of 3" in html for n in (1, 2, 3, 4)]
+    assert words == [True, True, True, False]
+    assert html.count("no more hops") == 1
