@@ -12,6 +12,7 @@ cases     the four cases of a sharded product, and sums of outer products
 casework  published runs: how chips were dealt, what fits, what a step takes
 charts    what links carry, curves over a range, and rooflines
 colours   the palette: hue is the mesh axis, lightness the index along it
+detours   ways past a gather: slice and add, and weights that stay
 dispatch  films of tokens that travel to their experts and back
 experts   who visits which expert, whose slots are full, and who holds what
 films     chips that hand blocks on, to be played and stepped through
@@ -64,6 +65,7 @@ from shardlab.plot.cases import (
 )
 from shardlab.plot.charts import curves, links, roofline
 from shardlab.plot.colours import shade
+from shardlab.plot.detours import gather_or_slice, weights_stay
 from shardlab.plot.dispatch import dispatch_player
 from shardlab.plot.exchanges import exchanges
 from shardlab.plot.experts import (
@@ -211,6 +213,7 @@ __all__ = [
     "gallery",
     "gantt",
     "gate",
+    "gather_or_slice",
     "heads_dealt",
     "heights",
     "hierarchy",
@@ -283,6 +286,7 @@ __all__ = [
     "ways_out",
     "waits",
     "ways_round",
+    "weights_stay",
     "whole_layer",
     "zero_one",
 ]

@@ -41,6 +41,8 @@ RINGS = {
 }
 IN_WORDS = {"in order": "3 hops", "in turn": "12 hops"}
 WAITS = {"TPU v5e": {("sum", "A[I, J_X] · B[J_X, K]"): (174, 565, "sum")}}
+KINDS = "AllGather", "slice", "AllReduce"
+KEPT = {"as they lie": 2.68e8, "one gathered": 6.71e8}
 LAID = {"FSDP": [("W[D_X, F]", "gathered"), ("Out[B, D_Y]", "")]}
 
 
@@ -60,6 +62,8 @@ PICTURES = {
     "local products": plot.local_products,
     "cases at work": plot.cases_at_work,
     "ways round": plot.ways_round,
+    "gather or slice": plot.gather_or_slice,
+    "weights stay": lambda: plot.weights_stay(KEPT, 3e8, 2.1e6),
     "waits": lambda: plot.waits(WAITS, 760),
     "roads": lambda: plot.sum_roads(ROADS),
     "chip": lambda: plot.one_chip(hw.V5P),
@@ -167,6 +171,18 @@ def test_a_layer_gathers_weights_or_adds_up_activations():
     found = texts(plot.cases_at_work())
     assert found.count("AllGather_X") == found.count("of the weights") == 2
     assert found.count("AllReduce_Y") == found.count("of activations") == 1
+
+
+def test_case_2_gathers_or_slices_and_adds():
+    found = texts(plot.gather_or_slice())
+    assert [found.count(f"{kind}_X") for kind in KINDS] == [1, 1, 1]
+
+
+def test_weights_that_stay_are_drawn_beside_their_room():
+    ax = plot.weights_stay(KEPT, 3e8, 2.1e6)
+    assert texts(ax).count("2.1 MB") == 2
+    fits, does_not = (ax.patches[n].get_width() for n in (-2, -1))
+    assert does_not / fits == pytest.approx(671 / 268)
 
 
 def test_bars_of_waiting_have_one_scale():
