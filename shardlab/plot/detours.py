@@ -27,8 +27,8 @@ def gather_or_slice():
     """
     ax, high = canvas(690, 296), 148
     rows = (
-        ("Gather A", "every chip multiplies everything"),
-        ("Slice B, which moves nothing, and add", "each chip a quarter of it"),
+        ("Gather A", "every chip does all of the product"),
+        ("Slice B, which moves nothing, and add", "every chip does a quarter"),
     )
     for n, (name, words) in enumerate(rows):
         frame(ax, 1, n * high + 2, 688, high - 10)
@@ -60,7 +60,8 @@ def gather_or_slice():
 def _fourth(ax, place, size, n, z=1.0):
     """A block of chip n of 2 x 2, in the colours of both axes."""
     box(ax, *place, *size, shade("X", 1 + 2 * (n // 2), 4), z=z)
-    stripes(ax, place, size, shade("Y", 1 + 2 * (n % 2), 4), STRIPE / 2, z + 0.1)
+    fill = shade("Y", 1 + 2 * (n % 2), 4)
+    stripes(ax, place, size, fill, STRIPE / 2, z + 0.1)
     box(ax, *place, *size, "none", z=z + 0.2)
 
 
