@@ -142,9 +142,24 @@ def product_player(steps, N, title):
         drawn = "".join(
             drawn_product(chip, terms[chip], N, n > 0) for chip in range(N)
         )
-        height = 20 * N + 130
-        frames.append((words, drawn))
+        height = 20 * N + 134
+        frames.append((words, drawn + (ring_track(N) if N > 1 else "")))
     return reel(title, frames, height)
+
+
+def ring_track(N):
+    """SVG of the wires of a ring, from each block of A to the next chip's."""
+    pitch, bottom = FRAME / N, 20 * N + 92
+    parts = []
+    for chip in range(N):
+        start = chip * pitch + 6 + 17
+        end = (chip + 1) % N * pitch + 6 + 5
+        low = bottom + (22 if chip < N - 1 else 32)
+        parts.append(
+            f"M{short(start)} {bottom + 3}V{low}H{short(end)}V{bottom + 4}"
+            f"m-4 6l4 -6l4 6"
+        )
+    return f'<path class="w" d="{"".join(parts)}"/>'
 
 
 def drawn_product(chip, terms, N, came):
