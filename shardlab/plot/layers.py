@@ -279,12 +279,13 @@ def gate(chips=4):
 
 
 @styled
-def logits(D, vocab, chips=8, kept="", held=""):
+def logits(D, vocab, chips=8, kept="", held="", told=""):
     """Draw a head that is cut along the vocabulary, to scale.
 
     D, vocab  model size, and words of the vocabulary; D is at most half of it
     chips    along Y, 2 to 8
     kept, held  what is said of the logits of all chips, and of one chip's
+    told     what is said of the three numbers, such as their bytes
     returns  the axes drawn on. As many tokens as D are drawn; what chips tell
              one another is three numbers a token, drawn larger than it is
     raises   ValueError for other numbers
@@ -319,7 +320,7 @@ def logits(D, vocab, chips=8, kept="", held=""):
     write(ax, 4, y + 22, words, 12, "left", ink=INK)
     look = {"fill": colour("network-1"), "edge": MOVE, "z": 1}
     frame(ax, left, y + 74, wide, 30, **look)
-    words = "AllReduce_Y of three numbers a token, and the loss is known"
+    words = f"AllReduce_Y of three numbers a token{told}, and the loss is known"
     write(ax, left + wide / 2, y + 89, words, 12, zorder=4)
     thin = 3 * wide / vocab
     words = f"To scale, the three columns would be {thin:.2f} pixels wide."
