@@ -163,6 +163,23 @@ def exchanged(A):
     return jax.lax.all_to_all(A, "X", split_axis=0, concat_axis=1, tiled=True)
 
 
+# %% four wrong: scatters single entries
+def gathered(A):
+    return jax.lax.all_gather(A, "Y", axis=1, tiled=True, to="invarying")
+
+
+def summed(C):
+    return jax.lax.psum(C, "Y")
+
+
+def scattered(C):
+    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1)
+
+
+def exchanged(A):
+    return jax.lax.all_to_all(A, "Y", split_axis=0, concat_axis=1, tiled=True)
+
+
 # %% four right: stacked, and put in place by hand
 def gathered(A):
     blocks = jax.lax.all_gather(A, "Y", axis=1, tiled=False, to="invarying")
@@ -540,6 +557,18 @@ def knee_bytes(n, axes, link_bw, T_min):
     return latency * 2 * axes * link_bw * (1 - 1 / n**axes)
 
 
+# %% small wrong: seconds all the way round each axis
+whole_bytes = 3072 * 2
+shard_bytes = whole_bytes // 8**3
+hops = 4 + 4 + 4
+seconds = 24 * 1e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
 # %% small right: from NumPy's sizes
 whole = np.zeros(3072, np.float16)
 whole_bytes = whole.nbytes
@@ -854,6 +883,18 @@ def sum_with_Z(C):
     )
 
 
+# %% idle wrong: cuts by the axis along which terms differ
+def sum_with_Z(C):
+    rows = C.shape[0] // jax.lax.axis_size("X")
+    first = jax.lax.axis_index("X") * rows
+    part = jax.lax.dynamic_slice_in_dim(C, first, rows)
+    part = jax.lax.pcast(part, "Z", to="varying")
+    part = jax.lax.psum_scatter(part, "Z", scatter_dimension=0, tiled=True)
+    return jax.lax.all_gather(
+        part, ("X", "Z"), axis=0, tiled=True, to="invarying"
+    )
+
+
 # %% idle right: deals rows to X first, then puts them in order
 def sum_with_Z(C):
     X, Z = jax.lax.axis_size("X"), jax.lax.axis_size("Z")
@@ -1043,6 +1084,32 @@ def rate(kind, V, N, seconds, ports):
     return share * V / seconds / (1 if ports else 2)
 
 
+# %% rate wrong: a sum sends the whole array to all others
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": N - 1,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
+# %% rate wrong: the switch adds up
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": (N + 1) / N if ports else 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2)
+
+
 # %% rate right: bytes of wires, by parity
 def rate(kind, V, N, seconds, ports):
     block = V / N
@@ -1179,6 +1246,17 @@ def least_seconds(V, sizes, wraps, W):
         V * (n - 1) / n / np.prod(sizes) * (1 if ring else 2) / W
         for n, ring in zip(sizes, wraps)
     )
+
+
+# %% bisection wrong: sizes are sorted, and wraps are not
+def least_seconds(V, sizes, wraps, W):
+    waits = [0.0]
+    for n, ring in zip(sorted(sizes), wraps):
+        half = n // 2
+        crossing = V * half * (n - half) / n**2
+        links = np.prod(sizes) / n * (2 if ring else 1)
+        waits.append(crossing / (links * W / 2))
+    return float(max(waits))
 
 
 # %% bisection right: every cut, layer by layer
@@ -1318,6 +1396,53 @@ def on_cluster(V, N, node, port, card):
 
 
 ranking = ["v5p", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: all that leaves the node, and nothing else
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return part * (N - node) / card
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: the port counts on one node only
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    if N == node:
+        return part * (node - 1) / port
+    return part * (N - node) / card
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: port and card share every part
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return part * (N - 1) / (port + card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: nodes have eight GPUs
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * 7 / port, part * (N - 8) / card)
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
+
+
+# %% cluster wrong: half of the cluster sends to the other half
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, V / 4 / (N / 2 * card))
+
+
+ranking = ["GB200", "v5p", "H100", "v5e"]
 
 
 # %% cluster right: message by message
@@ -1712,6 +1837,50 @@ tied_sum = "Sum(k, (k, 1, N / 2))"
 tied_closed = N * (N + 2) / 8
 
 
+# %% sums wrong: a closed form in a sum of one term
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum((N**2 - 1) / 8, (k, 1, 1))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a closed form beside a sum of nothing
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = (N**2 - 1) / 8 + Sum(0, (k, 1, N))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a closed form, cut in equal terms
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum((N**2 - 1) / 8 / N, (k, 1, N))
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a closed form beside a sum that is taken away
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = "(N**2 - 1)/8 + 0*Sum(k, (k, 1, N))"
+odd_closed = (N**2 - 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_closed = N**2 / 8
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
 # %% sums right: every distance, halved
 one_way_sum = Sum(N - k, (k, 1, N - 1))
 one_way_closed = (N - 1) ** 2 / 2 + (N - 1) / 2
@@ -1732,6 +1901,18 @@ even_sum = "Sum(j, (j, 1, (N - 1)//2)) + N/4"
 even_closed = "0.125*N**2"
 tied_sum = "Sum(Sum(1, (a, 1, b)), (b, 1, N//2))"
 tied_closed = "binomial(N/2 + 1, 2)"
+
+
+# %% sums right: longest way first, and the mean of two sums
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum((N + 1) / 2 - k, (k, 1, (N - 1) / 2))
+odd_closed = (N**2 - 1) / 8
+shorter, whole = Sum(k, (k, 1, N / 2 - 1)), Sum(k, (k, 1, N / 2))
+even_sum = (shorter + whole) / 2
+even_closed = N**2 / 8
+tied_sum = Sum(Sum(1, (i, 1, k)), (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
 
 
 # %% growth wrong: a circular induction: the difference of two closed forms, and no parts
@@ -2033,6 +2214,35 @@ closed = floor(N**2 / 4) / 2
 growth = floor((N + 1) / 2) / 2
 
 
+# %% growth wrong: a closed form in a sum
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+strictly, at_most = floor((N - 1) / 2), floor(N / 2)
+total = Sum(floor(N**2 / 4) / 2, (k, 1, 1))
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
+# %% growth wrong: nothing is returned where nothing changes
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    if N % 2:
+        return [[1, far]]
+
+
+strictly, at_most = floor((N - 1) / 2), floor(N / 2)
+total = (Sum(k, (k, 1, strictly)) + Sum(k, (k, 1, at_most))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
 # %% growth right: compared distance by distance
 def shares(N, ties):
     whole = {far: 1 for far in range(1, (N - 1) // 2 + 1)}
@@ -2063,6 +2273,19 @@ def changes(N, ties):
 total = Sum(floor((k + 1) / 2) / 2, (k, 1, N - 1))
 closed = floor(N / 2) * floor((N + 1) / 2) / 2
 growth = Rational(1, 2) * floor((N + 1) / 2)
+
+
+# %% growth right: the growths added up
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [[0.5, far]]
+    return [[1, far]] if N % 2 else []
+
+
+total = Sum(floor(k / 2), (k, 1, N)) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
 
 
 # %% quarter wrong: four at once

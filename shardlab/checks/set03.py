@@ -20,7 +20,7 @@ from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import count, hw, ring, switch
 from shardlab.checks import compare, expression, program, question, student
-from shardlab.checks.question import WrongAnswer
+from shardlab.checks.question import NotAnswered, WrongAnswer
 
 
 def _numbers(shape, seed):
@@ -93,7 +93,7 @@ def check_four(X, Y, rows, columns, seed=0):
                 "by the devices; do you mean this dimension, and Y?",
                 "split_axis": "it cuts a dimension into single entries, "
                 "which is not as long as the axis; do you miss tiled=True?",
-                "scatter_dimension": "it cuts a dimension into single entries, "
+                "scatter dimension": "it cuts a dimension into single entries, "
                 "which is not as long as the axis; do you miss tiled=True?",
             },
         )
@@ -250,6 +250,8 @@ def check_small():
             (hw.V5P.hop_latency, "you count one hop"),
             *((seconds, added) for seconds in sums),
             (least * 1e6, "you give microseconds"),
+            (2 * least, "you go all the way round; a ring has two ways"),
+            (least / 3, "you count the hops of one axis alone"),
         ],
     )
     for case in ((8, 3, 9e10, 1e-6), (5, 1, 9e10, 3e-6), (6, 2, 4.5e10, 2e-6)):
@@ -396,7 +398,7 @@ def _mistaken_limits(limit, sizes, axis, one):
         yield (
             limit / sizes[other],
             f"you divide by {other}, too; V is what a group has together, or "
-            "each device of a sum",
+            "what each device has of a sum",
         )
     both = prod(sizes[other] for other in one.axes)
     yield limit / both, "you charge a shard; V is what a group has together"
@@ -508,9 +510,24 @@ def check_idle(X, Z, rows, columns, seed=0):
             (total * Z, "you add up copies: all along Z have the same term"),
             (total / X, "you give the mean"),
             (terms[0], "you give one device's term"),
+            *(
+                (
+                    lost,
+                    "you cut by X, along which terms differ, and most are "
+                    "lost; cut by Z, and add up over X",
+                )
+                for lost in _own_rows(terms, Z)
+            ),
         ],
         show=True,
     )
+
+
+def _own_rows(terms, Z):
+    """Rows of C of which each device along X keeps its own term alone."""
+    own = [np.split(term, len(terms))[x] for x, term in enumerate(terms)]
+    kept = np.concatenate(own)
+    return kept, Z * kept
 
 
 def _refuse_idle(asked, moved, X, Z, V):
@@ -522,14 +539,15 @@ def _refuse_idle(asked, moved, X, Z, V):
         for one in moved
         if one.kind != "all_gather"
     )
-    if adding > Fraction(V * (X - 1), X * Z):
+    least = Fraction(V * (X - 1), X * Z)
+    if adding > least:
         raise WrongAnswer(
             f"{asked}: to add up, your devices send {float(adding / V):.3g} of "
-            "C each; of the copies along Z, each may add up a part, and keep "
-            "only what it needs of the sum"
+            f"C each, and {float(least / V):.3g} is enough, if each copy along "
+            "Z adds up a part alone, and keeps of it only its share"
         )
     took = sum(Fraction(one.sent) * one.times / len(one.axes) for one in moved)
-    least = Fraction(V * (X - 1), X * Z) + Fraction(V * (X * Z - 1), 2 * X * Z)
+    least += Fraction(V * (X * Z - 1), 2 * X * Z)
     if took > least:
         raise WrongAnswer(
             f"{asked}: yours takes {float(took / least):.2f} times as long as "
@@ -588,6 +606,12 @@ def check_rate(kind, V, N, seconds, ports):
         (2 * whole, "you give 2V / T; that is a limit for many chips"),
         (2 * right, "yours is twice as much: both directions, or two halves"),
         (right / 2, "yours is half as much; an AllReduce is made of two"),
+        (whole * (N - 1), "V is the whole array, not the part of one chip"),
+        (whole * (N - 1) / 2, "V is the whole array, not the part of one chip"),
+        (
+            whole * (N + 1) / N,
+            "that is of a switch that adds up; here GPUs send the two halves",
+        ),
     ]
     if kind == "AllReduce" and ports:
         reason = "you charge one half; an AllReduce is made of two"
@@ -735,6 +759,11 @@ def check_bisection(V, sizes, wraps, W):
             max(_cut_seconds(V, sizes, wraps, W, k, 1) for k in axes),
             "you cut one layer off; more must cross in the middle",
         ),
+        (
+            _least_seconds(V, sizes, wraps[::-1], W),
+            "you take rings for lines, and lines for rings: wraps and sizes "
+            "are in one order",
+        ),
     ]
     compare.close(
         f"least_seconds({V}, {sizes}, {wraps}, {W:g})",
@@ -792,6 +821,25 @@ def check_cluster(V, N, node, port, card):
             (part * N / card, "you send a part to the GPU itself, too"),
             (part * node / port, "you send a part to the GPU itself, too"),
             (inside, "you count the node alone; what do the cards do?"),
+            (
+                outside,
+                "you count the cards alone; to its own node a GPU sends by its "
+                "port, which may take longer",
+            ),
+            (
+                part * (N - 1) / (port + card),
+                "port and card do not share the work: where a part goes says "
+                "which of them carries it",
+            ),
+            (
+                max(part * 7 / port, part * (N - 8) / card),
+                f"your nodes have 8 GPUs; these have {node}",
+            ),
+            (
+                V / (2 * N * card),
+                "you cut the cluster in two; but a card carries all that its "
+                "GPU sends to other nodes, not to the other half alone",
+            ),
             (right * N, "your parts are too large: N of them make a block"),
             (right * node, "one card sends for the node; each GPU has its own"),
             (
@@ -827,8 +875,9 @@ def check_ranking():
             compare.wrong(
                 "ranking",
                 ranking,
-                f"you put {first} before {second}, which is quicker; count "
-                "what crosses the middle of a slice, and what a card sends",
+                f"you put {first} before {second}, but {second} is quicker; "
+                "count what crosses the middle of a slice, and what a card "
+                "sends",
             )
 
 
@@ -978,6 +1027,10 @@ MISTAKEN_SUMS = [
     ("N/2 - 1 + Rational(1, 2)", "you count parts, not the links they cross"),
     ("N/2", "you count parts, not the links they cross"),
     ("(N - 1)/2", "you count parts, not the links they cross"),
+    (
+        "N*(N - 2)/8 + Rational(1, 2)",
+        "half a part crosses N/2 links as well, which adds N/4",
+    ),
 ]
 
 
@@ -1001,7 +1054,49 @@ def _sum_itself(name):
         word = min(used & NOT_IN_A_SUM)
         reason = f"write it without {word}: which distances go this way?"
         compare.wrong(name, got, reason)
+    if _hides_a_closed_form(got, 58 if name[:4] in ("even", "tied") else 57):
+        compare.wrong(
+            name,
+            got,
+            "your Sum should add up how far single parts go; a closed form "
+            "in it, or beside it, is not that",
+        )
     return got
+
+
+def _hides_a_closed_form(formula, N):
+    """Whether a formula with sums is large without sums of single ways.
+
+    N  the chips of a ring, many; no part has a longer way
+    """
+    steps = expression.purse(formula)
+    try:
+        term = _without_ways(expression.read(formula, "N"), N, steps)
+        rest = expression.at(term, {"N": N}, steps)
+    except ValueError:  # its value is looked at, and told, afterwards
+        return False
+    return abs(rest) > N
+
+
+def _without_ways(term, N, steps):
+    """A formula whose sums of many different ways, none beyond N, are 0."""
+    if term.op != "Sum":
+        parts = (
+            _without_ways(part, N, steps)
+            if isinstance(part, expression.Term)
+            else part
+            for part in term.parts
+        )
+        return term._replace(parts=tuple(parts))
+    body, index, *limits = term.parts
+    low, high = (int(expression.at(x, {"N": N}, steps)) for x in limits)
+    ways = {
+        expression.at(body, {"N": N, index: k}, steps)
+        for k in range(low, min(high, 2 * N) + 1)
+    }
+    zero = expression.Term("number", (Fraction(0),))
+    many = len(ways) >= N // 4 and max(map(abs, ways)) <= N
+    return zero if many else term
 
 
 @question.visible("the sums and closed forms", ([*range(2, 14), 38, 57, 80],))
@@ -1067,7 +1162,7 @@ def _changed(N, ties):
 def _changes(N, ties):
     """The student's changes as a dict: distance -> share."""
     asked = f"changes({N}, {ties!r})"
-    got, told = student.call("changes", N, ties), {}
+    got, told = _told_changes(asked, N, ties), {}
     for pair in compare.entries(asked, got, None):
         share, far = compare.numbers(asked, pair, 2)
         far = compare.whole_number(f"a distance of {asked}", far)
@@ -1075,6 +1170,19 @@ def _changes(N, ties):
             compare.wrong(asked, got, f"you name distance {far} twice")
         told[far] = Fraction(share).limit_denominator(1000)
     return {far: share for far, share in told.items() if share}
+
+
+def _told_changes(asked, N, ties):
+    """What `changes` returns; nothing, for many chips, is told as a mistake."""
+    try:
+        return student.call("changes", N, ties)
+    except NotAnswered:
+        if N == 1:
+            raise
+        raise WrongAnswer(
+            f"{asked} returns nothing; where nothing more goes to the right, "
+            "an empty list says so"
+        ) from None
 
 
 @question.visible("changes", *product(range(1, 8), ("split", "one_way")))
@@ -1133,7 +1241,8 @@ def _grows(asked, formula, growth, proved):
         for N in ("2*half", "2*half - 1"):
             now = f"({_after(formula, N=N)}) + ({_after(growth, N=N)})"
             compare.identical(
-                f"{asked} + growth at N = {N}",
+                f"{asked} + growth at N = {N}, which should be {asked} of one "
+                "chip more,",
                 now,
                 _after(formula, N=f"{N} + 1"),
                 "half",
