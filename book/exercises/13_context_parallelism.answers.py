@@ -562,6 +562,99 @@ def windowed(Q, K, V):
     return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
 
 
+# %% windowed wrong: masked scores of -100
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        scores = jnp.where(seen, scores, -100.0)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: half of the old, half of the new
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = 0.5, jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: the mean of blocks that were divided
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    Out, blocks = 0.0, 0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = query - ((me - turn) % N * t + jnp.arange(t))
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window)
+        weights = jax.nn.softmax(jnp.where(seen, scores, -1e30))
+        weights = jnp.where(seen, weights, 0)
+        Out = Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        blocks = blocks + seen.any(1, keepdims=True)
+    return jnp.moveaxis(Out / blocks, 3, 1).reshape(b, t, H, d)
+
+
+# %% windowed wrong: tokens are numbered from 0 on each chip
+def windowed(Q, K, V):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    b, t, H, d = Q.shape
+    Q = Q.reshape(b, t, K.shape[2], -1, d)
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    query = me * t + jnp.arange(t)[:, None]
+    highest, total, Out = -jnp.inf, 0.0, 0.0
+    for turn in range(1 + min(N - 1, -(-(window - 1) // t))):
+        if turn > 0:
+            K, V = jax.lax.ppermute((K, V), "X", onward)
+        back = jnp.arange(t)[:, None] - jnp.arange(t)
+        scores = jnp.einsum("btgrd,bsgd->bgrts", Q, K) / d**0.5
+        seen = (back >= 0) & (back < window) & (me >= turn)
+        scores = jnp.where(seen, scores, -jnp.inf)
+        tallest = scores.max(4, keepdims=True)
+        higher = jnp.maximum(highest, tallest)
+        shrink, weights = jnp.exp(highest - higher), jnp.exp(scores - higher)
+        total = shrink * total + weights.sum(4, keepdims=True)
+        Out = shrink * Out + jnp.einsum("bgrts,bsgd->bgrtd", weights, V)
+        highest = higher
+    return jnp.moveaxis(Out / total, 3, 1).reshape(b, t, H, d)
+
+
 # %% windowed right: logarithms are merged, one head of keys for each query head
 def windowed(Q, K, V):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
@@ -890,6 +983,14 @@ def gathered(b, T, H, G, d, N, pieces):
     return sent, 3 * sent, held, 3 * held
 
 
+# %% gathered wrong: a chip's own part is held twice
+def gathered(b, T, H, G, d, N, pieces):
+    whole = 2 * b * T * G * d  # K of all heads; V, dK, dV are as large
+    sent = 2 * whole * (N - 1) // N
+    held = 2 * whole // pieces
+    return sent, 2 * sent, held, 2 * held + 2 * whole // N
+
+
 # %% gathered right: message by message
 def gathered(b, T, H, G, d, N, pieces):
     part = 2 * b * (T // N) * (G // pieces) * d
@@ -1069,7 +1170,11 @@ def ulysses(Q, K, V):
             x, "X", split_axis=2, concat_axis=1, tiled=True
         )
 
-    Q, K, V = to_heads(Q), to_heads(K[:, :, heads]), to_heads(V[:, :, (heads + 1) % G])
+    Q, K, V = (
+        to_heads(Q),
+        to_heads(K[:, :, heads]),
+        to_heads(V[:, :, (heads + 1) % G]),
+    )
     mine = (reads - first[:, None])[jax.lax.axis_index("X")]
     scores = jnp.einsum("bthd,bshd->bhts", Q, K[:, :, mine]) / d**0.5
     past = jnp.tril(jnp.ones(scores.shape[2:], bool))
@@ -1227,6 +1332,15 @@ def way_back(b, t, H, G, d, N):
     keys = 2 * 2 * key + sums
     queries = 3 * 2 * query + 2 * 4 * number + 4 * query
     return keys * (N - 1), sums * (N - 1), queries * (N - 1)
+
+
+# %% way_back wrong: nothing travels where K and V were kept
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 2 * 4 * key
+    keys = 2 * 2 * key + sums
+    queries = 2 * 2 * query + 2 * 4 * number + 4 * query
+    return keys * (N - 1), 0, queries * (N - 1)
 
 
 # %% way_back right: array by array

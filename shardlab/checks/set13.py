@@ -359,6 +359,13 @@ def _mistaken_windows(arrays, ahead, right, t):
             (own >= 0) & (own < WINDOW),
             "you number tokens from 0 on each chip",
         ),
+        *(
+            (
+                (own >= 0) & (own < WINDOW) & (home <= hops) & come,
+                "you number tokens from 0 on each chip",
+            )
+            for come in (True, chip[:, None] >= chip)
+        ),
     )
     return _likely(
         *((_attention(*arrays, mask), words) for mask, words in masks),
@@ -367,8 +374,33 @@ def _mistaken_windows(arrays, ahead, right, t):
             "when the maximum rises, what was added up before has to shrink",
         ),
         (
+            _unshrunk(*arrays, right, t, shrink=0.5),
+            "what was added up before shrinks by what the maximum rises, "
+            "exp(old - new), and not by half",
+        ),
+        (
             _summed(*arrays, right, t),
             "you add results of blocks that were divided, each by its own sum",
+        ),
+        *(
+            (
+                mean,
+                "you take the mean of blocks; each weighs as much as its sum "
+                "of exp",
+            )
+            for mean in _averaged(*arrays, right, t)
+        ),
+        *(
+            (
+                _attention(
+                    *arrays,
+                    right,
+                    masked=np.where(home <= hops, float(masked), -inf),
+                ),
+                "masked scores weigh more than those that are seen, which go "
+                "into the hundreds below 0",
+            )
+            for masked in (-300, -100, -50, -10, 0)
         ),
         *(
             (heads, "your query heads read other key heads")
@@ -403,8 +435,18 @@ def _summed(Q, K, V, right, t):
     return sum(np.nan_to_num(Out) for Out in found)
 
 
-def _unshrunk(Q, K, V, right, t):
-    """Blocks merged with a maximum that rises and forgets to shrink."""
+def _averaged(Q, K, V, right, t):
+    """Means of blocks: of those that each token sees, and one by one."""
+    blocks = [_attention(Q, K, V, seen) for seen in _by_turns(right, t)]
+    yield np.nanmean(blocks, axis=0)
+    Out = blocks[0]
+    for block in blocks[1:]:
+        Out = np.where(np.isnan(block), Out, (Out + block) / 2)
+    yield Out
+
+
+def _unshrunk(Q, K, V, right, t, shrink=1):
+    """Blocks merged with a maximum that rises, and a wrong shrinking."""
     H, d = Q.shape[2:]
     Q, K, V = (np.asarray(x, float) for x in (Q, K, V))
     K, V = _heads(K, H), _heads(V, H)
@@ -414,8 +456,8 @@ def _unshrunk(Q, K, V, right, t):
         S = np.where(seen, scores, -inf)
         top = np.maximum(top, S.max(-1, keepdims=True))
         weights = np.exp(S - top)
-        total = total + weights.sum(-1, keepdims=True)
-        Out = Out + np.einsum("bhts,bshd->bhtd", weights, V)
+        total = shrink * total + weights.sum(-1, keepdims=True)
+        Out = shrink * Out + np.einsum("bhts,bshd->bhtd", weights, V)
     return np.moveaxis(Out / total, 1, 2)
 
 
@@ -754,6 +796,13 @@ def _likely_held(right, N, pieces):
         (right // N, "whole sequences are held, of all chips"),
         (right * pieces // N, "whole sequences are held, of all chips"),
         (right // N * (N - 1), "its own tokens are held, too"),
+        *(
+            (
+                right + right * pieces * share // (2 * N),
+                "of what is whole, a chip's own part is a part already",
+            )
+            for share in (1, 2)
+        ),
     ]
 
 
@@ -970,6 +1019,7 @@ def check_way_back(b, t, H, G, d, N):
             (4 * key * N, "a sum is home after N - 1 hops"),
             (2 * key * (N - 1), "dK and dV are two sums, both in float32"),
             (6 * key * (N - 1), "K and V are there, and need not travel"),
+            (0, "dK and dV are sums over all chips, and travel even so"),
             (2 * key * (N - 1) + key, "there are two sums"),
             (4 * key, "sums pass all chips on their way home"),
         ],
