@@ -424,7 +424,9 @@ def check_partial(X, Y, I, J, K, seed=6):
     b = _numbers(draw, X * Y * J, K)
     cuts, rows = np.split(a, X * Y, axis=1), np.split(b, X * Y)
     for (x, y), expected in reversed(_terms(a, b, X, Y).items()):
-        other = x * Y + y
+        other, here = x * Y + y, y * X + x
+        first, late = here * J, (here + 1) % (X * Y)
+        stride = a[:, (y * Y + x) * J :][:, :J] @ b[(y * Y + x) * J :][:J]
         compare.close(
             f"partial(A, B, {x}, {y}, {X}, {Y})",
             student.call("partial", a, b, x, y, X, Y),
@@ -442,6 +444,29 @@ def check_partial(X, Y, I, J, K, seed=6):
                 (
                     cuts[y] @ rows[y] if y < X * Y else a @ b,
                     "you leave X out; both axes cut J",
+                ),
+                (
+                    0 * expected,
+                    "yours is nothing, or lies behind the last column; the "
+                    f"first device is 0, and a step along Y passes {X} blocks",
+                ),
+                (
+                    stride,
+                    "a step along Y passes as many blocks as X has devices, "
+                    "not as many as Y has",
+                ),
+                (
+                    cuts[late] @ rows[late],
+                    "you number devices from 1; the first is 0",
+                ),
+                (
+                    a[:, first : first + 1] @ b[first : first + 1],
+                    f"you take one column of A; a device has {J}",
+                ),
+                (
+                    cuts[here].sum(1, keepdims=True) * rows[here].sum(0),
+                    "you add up rows and columns before you multiply; in a "
+                    "matmul each pair is multiplied first",
                 ),
             ],
             show=True,
@@ -1097,9 +1122,44 @@ def check_narrow(X, Y, B, d, f, seed=8):
         likely=[
             (Out / N, "you give a mean"),
             (Out * N, f"yours is {N} times too large: added up twice"),
+            *_narrow_mistakes(In, W_in, W_out, X, Y),
         ],
         show=True,
     )
+
+
+def _narrow_mistakes(In, W_in, W_out, X, Y):
+    """Results of the narrow block if letters and sums do not go together."""
+    N = X * Y
+    left, right = np.split(In, N, axis=1), np.split(W_in, N)
+    last = np.split(W_out, N, axis=1)
+    turned = np.arange(N).reshape(Y, X).T.ravel()  # YX, chip by chip
+    for order in (turned, np.argsort(turned)):
+        middle = sum(left[n] @ right[order[n]] for n in range(N))
+        yield (
+            middle @ W_out,
+            "columns of In meet other rows of W_in: XY and YX are two orders",
+        )
+        whole = np.concatenate([last[n] for n in order], axis=1)
+        yield (
+            In @ W_in @ whole,
+            "columns of Out lie otherwise than those of W_out: XY and YX are "
+            "two orders",
+        )
+    for summed, kept in (("X", "Y"), ("Y", "X")):
+        for major in "XY":
+            across = np.arange(N).reshape(*((X, Y) if major == "X" else (Y, X)))
+            group = across if major == summed else across.T
+            columns = [None] * N
+            for chips in group.T:
+                middle = sum(left[n] @ right[n] for n in chips)
+                for n in chips:
+                    columns[n] = middle @ last[n]
+            yield (
+                np.concatenate(columns, axis=1),
+                f"you add up over {summed} alone; {kept} cuts what is added "
+                "up, too",
+            )
 
 
 def grade_narrow():
@@ -1284,11 +1344,21 @@ def check_scatter_matmul(N, I, J, K, seed=9):
             (np.roll(c, -I, axis=0), "your pieces end one chip too far back"),
             (c - own, "you leave a chip's own term out"),
             (own, "you return each chip's own term; others are missing"),
+            *_ends(terms, N),
             *_last_terms(terms, N),
         ],
         show=True,
         place=compare.on_devices(I),
     )
+
+
+def _ends(terms, N):
+    """Pieces that take up nothing between their first chip and their last."""
+    split = [np.split(term, N) for term in terms]
+    reason = "your pieces pass chips without taking up their terms"
+    for way in (1, -1):
+        kept = [split[d][d] + split[(d - way) % N][d] for d in range(N)]
+        yield np.concatenate(kept), reason
 
 
 def _last_terms(terms, N):
