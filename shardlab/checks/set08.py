@@ -245,11 +245,21 @@ def check_megatron(N, B, D, F, seed=0):
             exact[n],
             likely=[
                 (N * exact[n], "you add up what is complete as it is"),
+                (
+                    _added_blocks(exact[n], N, 3 - n),
+                    "you add up over chips; each has a block of the weights of "
+                    "its own, and its gradient is complete",
+                ),
                 (ones[n], NO_MASK),
             ],
             show=True,
         )
     answer.exactly(volume=4 * In.nbytes)
+
+
+def _added_blocks(x, N, axis):
+    """An array in which each of N blocks is the sum of them all."""
+    return np.concatenate([sum(np.split(x, N, axis))] * N, axis)
 
 
 def grade_megatron():
@@ -530,11 +540,14 @@ def grade_shared_keys():
         check_shared_keys(devices, groups, *sizes, _seed(draw))
 
 
-def _by_differences(dNormed, In, gain, tiny=1e-6):
-    """dIn and dgain from differences of the loss, in 64 bits."""
+def _by_differences(dNormed, In, gain, tiny=1e-6, axis=1):
+    """dIn and dgain from differences of the loss, in 64 bits.
+
+    axis  along which a mean is taken; None for one mean of all tokens
+    """
 
     def loss(x, gain):
-        r = 1 / np.sqrt(np.mean(x**2, axis=1, keepdims=True) + tiny)
+        r = 1 / np.sqrt(np.mean(x**2, axis=axis, keepdims=True) + tiny)
         return np.sum(dNormed * gain * x * r)
 
     def slope(at, change):
@@ -595,6 +608,10 @@ def check_norm_gradients(N, B, D, seed=0):
                 _by_differences(*wide, tiny=0)[0] / scale,
                 "you leave out the 1e-6 under the root, which counts for a "
                 "token as small as this one",
+            ),
+            (
+                _by_differences(*wide, axis=None)[0] / scale,
+                "you take one mean of all tokens; each token has its own norm",
             ),
         ],
         show=True,
