@@ -451,10 +451,30 @@ def check_resume(shape, mesh, spec, other, asks, seed=0, first=0):
             likely=[
                 (0 * right, "nothing was copied"),
                 (_reversed(right), "yours is turned round"),
+                (
+                    _from_beginnings(pieces, names, ranges),
+                    "you take each piece from its beginning; where a shard "
+                    "begins within a piece, it takes later rows",
+                ),
             ],
             show=True,
             place=_in_array(ranges),
         )
+
+
+def _from_beginnings(pieces, names, ranges):
+    """A shard that takes the first elements of each piece that it needs."""
+    block = np.zeros([stop - start for start, stop in ranges])
+    for name in names:
+        held, piece = pieces[name]
+        pairs = zip(held, ranges, strict=True)
+        both = [(max(a, c), min(b, d)) for (a, b), (c, d) in pairs]
+        there = [
+            slice(a - c, b - c)
+            for (a, b), (c, _) in zip(both, ranges, strict=True)
+        ]
+        block[tuple(there)] = piece[tuple(slice(0, b - a) for a, b in both)]
+    return block
 
 
 def _in_array(ranges):
