@@ -380,6 +380,7 @@ def kept(chosen, E, factor, groups, order):
 # %% kept equivalent: line 4: 0 becomes 1
 # All tokens have equally many choices.
 
+
 # %% step wrong: gathered before it is sent
 def step(In, Places, Weight, W_in, W_out, dOut):
     def layer(In, W_in, W_out):
@@ -570,6 +571,26 @@ def step(In, Places, Weight, W_in, W_out, dOut):
     return layer(In, W_in, W_out), *gradients
 
 
+# %% step wrong: gradients are zeros
+def step(In, Places, Weight, W_in, W_out, dOut):
+
+    def layer(In, W_in, W_out):
+        Slots = jnp.einsum("bec,bd->ecd", Places, In)  # [E, C, D]
+        Slots = jax.lax.all_to_all(Slots, "X", 0, 1, tiled=True)
+        Slots = jax.lax.all_gather(Slots, "Y", axis=1, tiled=True)
+        Made = jax.nn.relu(Slots @ W_in) @ W_out  # a term of the sum over Y
+        Made = jax.lax.psum_scatter(Made, "Y", scatter_dimension=1, tiled=True)
+        Made = jax.lax.all_to_all(Made, "X", 1, 0, tiled=True)  # [E, C, D]
+        return jnp.einsum("be,bec,ecd->bd", Weight, Places, Made)
+
+    return layer(In, W_in, W_out), 0 * In, 0 * W_in, 0 * W_out
+
+
+# %% step wrong: zeros
+def step(In, Places, Weight, W_in, W_out, dOut):
+    return 0 * In, 0 * In, 0 * W_in, 0 * W_out
+
+
 # %% step right: the backward pass by hand
 def step(In, Places, Weight, W_in, W_out, dOut):
     def there(x):
@@ -718,9 +739,7 @@ def work(Rows, counts, W):
     experts = jnp.tile(jnp.arange(E), S)
     experts = jnp.repeat(experts, counts.reshape(-1), total_repeat_length=R)
     experts = jnp.where(jnp.arange(R) < counts.sum(), experts, E)
-    return jnp.einsum(
-        "re,rd,edf->rf", jax.nn.one_hot(experts, E), Rows, W
-    )
+    return jnp.einsum("re,rd,edf->rf", jax.nn.one_hot(experts, E), Rows, W)
 
 
 # %% work wrong: the remains go first
@@ -732,6 +751,55 @@ def work(Rows, counts, W):
     order = jnp.argsort(experts)
     Made = jax.lax.ragged_dot(Rows[order], W, counts.sum(axis=0))
     return jnp.zeros_like(Made).at[order].set(Made)
+
+
+# %% work wrong: a slice for each count
+def work(Rows, counts, W):
+    S, E = counts.shape
+    Made, first = [], 0
+    for sender in range(S):
+        for expert in range(E):
+            last = first + counts[sender, expert]
+            Made.append(Rows[first:last] @ W[expert])
+            first = last
+    return jnp.concatenate(Made)
+
+
+# %% work wrong: as many rows as there are, as a number
+def work(Rows, counts, W):
+    S, E = counts.shape
+    R = int(counts.sum())
+    runs = jnp.append(jnp.tile(jnp.arange(E), S), E)  # E: remains,
+    lengths = jnp.append(counts.reshape(-1), R)  # of which R is enough
+    experts = jnp.repeat(runs, lengths, total_repeat_length=R)
+    order = jnp.argsort(experts)
+    Made = jax.lax.ragged_dot(Rows[order], W, counts.sum(axis=0))
+    Out = jnp.zeros_like(Made).at[order].set(Made)
+    return jnp.where(experts[:, None] < E, Out, 0)
+
+
+# %% work wrong: a loop over rows, as many as there are
+def work(Rows, counts, W):
+    total = counts.sum()
+    experts = jnp.repeat(jnp.arange(W.shape[0]), counts.sum(0))
+    Out = jnp.zeros((len(Rows), W.shape[2]))
+    for row in range(total):
+        Out = Out.at[row].set(Rows[row] @ W[experts[row]])
+    return Out
+
+
+# %% work wrong: a mask that chooses rows
+def work(Rows, counts, W):
+    S, E = counts.shape
+    R = len(Rows)
+    runs = jnp.append(jnp.tile(jnp.arange(E), S), E)  # E: remains,
+    lengths = jnp.append(counts.reshape(-1), R)  # of which R is enough
+    experts = jnp.repeat(runs, lengths, total_repeat_length=R)
+    order = jnp.argsort(experts)
+    real = Rows[experts < E]
+    Made = jax.lax.ragged_dot(real, W, counts.sum(axis=0))
+    Out = jnp.zeros_like(Made).at[order].set(Made)
+    return jnp.where(experts[:, None] < E, Out, 0)
 
 
 # %% work right: where each row goes, from running counts
@@ -768,6 +836,7 @@ def work(Rows, counts, W):
 
 # %% work equivalent: line 12: `experts[:, None] < E` with LtE
 # On a CPU ragged_dot itself leaves zeros behind its groups.
+
 
 # %% balance wrong: the mean of the devices' losses
 def balance(Logits, Choice):
@@ -970,6 +1039,7 @@ def balance(Logits, Choice):
 
 # %% balance equivalent: line 5: `(0, 1)` is reversed
 # A sum over two dimensions, in whatever order.
+
 
 # %% balanced wrong: no bias
 def balanced(Affinity, k):
@@ -1198,6 +1268,24 @@ copies = sympy.Min(N, k) - 1
 limited = M * (N - 1) / N * (1 - fewer)
 
 
+# %% nodes wrong: a number for a formula
+E, N, k, M = sympy.symbols("E N k M", positive=True, integer=True)
+home = 0.5
+copies = (N - 1) * home
+near = E * M / N  # experts of M nodes
+missed = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+limited = M * (N - 1) / N * (1 - missed)
+
+
+# %% nodes wrong: the number of one model
+E, N, k, M = sympy.symbols("E N k M", positive=True, integer=True)
+home = 1 - sympy.binomial(224, 8) / sympy.binomial(256, 8)
+copies = (N - 1) * home
+near = E * M / N  # experts of M nodes
+missed = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+limited = M * (N - 1) / N * (1 - missed)
+
+
 # %% nodes right: as text
 home = "1 - binomial(E*(N - 1)/N, k)/binomial(E, k)"
 copies = "(N - 1)*(1 - binomial(E*(N - 1)/N, k)/binomial(E, k))"
@@ -1247,7 +1335,9 @@ def dealt(visits, chips, block):
             second = (left[0], *other)
             third = [e for e in left if e not in second]
             hands = [first, second, third][:chips]
-            most = max(sum(visits[e] for e in h) for h in (first, second, third))
+            most = max(
+                sum(visits[e] for e in h) for h in (first, second, third)
+            )
             if best is None or most < best[0]:
                 best = most, hands
     return [
@@ -1380,6 +1470,50 @@ def dealt(visits, chips, block):
     return [c for e in experts for c in range(chips) if e in hands[c]]
 
 
+# %% dealt wrong: the least sum of squares
+def dealt(visits, chips, block):
+    blocks = [-(-n // block) for n in visits]
+    each = len(visits) // chips
+
+    def best(left):
+        """The fewest blocks of the slowest chip, and the hands."""
+        if not left:
+            return 0, []
+        ways = []
+        for others in combinations(left[1:], each - 1):
+            hand = (left[0], *others)
+            slowest, hands = best([e for e in left if e not in hand])
+            slowest += sum(blocks[e] for e in hand) ** 2
+            ways.append((slowest, [hand, *hands]))
+        return min(ways)
+
+    experts = range(len(visits))
+    _, hands = best(list(experts))
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
+# %% dealt wrong: chips that differ least
+def dealt(visits, chips, block):
+    blocks = [-(-n // block) for n in visits]
+    each = len(visits) // chips
+
+    def deals(left):
+        if not left:
+            yield []
+        for others in combinations(left[1:], each - 1) if left else ():
+            hand = (left[0], *others)
+            for hands in deals([e for e in left if e not in hand]):
+                yield [hand, *hands]
+
+    def spread(hands):
+        rows = [sum(blocks[e] for e in hand) for hand in hands]
+        return max(rows) - min(rows)
+
+    experts = range(len(visits))
+    hands = min(deals(list(experts)), key=spread)
+    return [c for e in experts for c in range(chips) if e in hands[c]]
+
+
 # %% dealt right: expert by expert, given up where it is too slow already
 def dealt(visits, chips, block):
     rows = [-(-n // block) * block for n in visits]
@@ -1402,6 +1536,7 @@ def dealt(visits, chips, block):
                 )
             if not many[c]:
                 break  # empty chips are alike
+
     deal(0, [], [0] * chips, [0] * chips)
     return best[1]
 
@@ -1442,6 +1577,7 @@ def dealt(visits, chips, block):
 
 # %% dealt equivalent: line 15: `max(slowest, sum((blocks[e] for e in hand)))` with its arguments reversed
 # The larger of two numbers, in whatever order.
+
 
 # %% design wrong: one axis after the other, with all of the data
 def design(model, machines):

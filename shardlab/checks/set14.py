@@ -8,16 +8,17 @@ every way there is, and bytes on a torus travel link by link.
 """
 
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from jax import P
 
 from shardlab import hw, models, ring
-from shardlab.checks import compare, program, question, student
+from shardlab.checks import compare, expression, program, question, student
 from shardlab.checks.question import WrongAnswer
 
 DEEPSEEK = models.model("deepseek-v3")
@@ -365,8 +366,16 @@ def check_step(X, Y, b, E, C, D, F, seed=0):
     others = _mistaken_steps(wide, visits)
     terms = _terms(wide, visits, Y, b)
     others.append((terms, "over Y there are terms of a sum, not yet added up"))
+    zeros = [0 * right for right in model]
+    others.append((zeros, "yours is zero, whatever tokens there are"))
     if _astray(answer, order, found[0], model[0]):
         said = "what one token sends comes back to another; slots change places"
+        others.append((found, said))
+    elif _elsewhere(found[0], model[0], wide, visits):
+        said = (
+            "slots come to experts that they are not for; an AllToAll cuts the "
+            "dimension of experts, and joins what comes along that of slots"
+        )
         others.append((found, said))
     for number, name in enumerate(NAMES):
         compare.close(
@@ -385,13 +394,29 @@ def _astray(answer, order, Out, model):
     """Whether a wrong `step` gives to one token what comes of another."""
     if compare.near(Out, model, 1e-4 * np.abs(model).max()):
         return False
-    for token in (1, len(model) - 1):
-        In = np.zeros_like(order[0])
-        In[token] = order[0][token]  # all other tokens are zero
-        alone = np.asarray(answer.run(In, *order[1:])[0])
-        if np.delete(alone, token, axis=0).any():
-            return True
-    return False
+    # A layer with a ReLU and no biases gives 2 x where In is 2 x.
+    by = 2.0 ** np.arange(len(model))[:, None]
+    scaled = np.asarray(answer.run((order[0] * by).astype("f4"), *order[1:])[0])
+    return not compare.near(scaled / by, Out, 1e-4 * np.abs(model).max())
+
+
+def _elsewhere(Out, model, wide, visits):
+    """Whether tokens get as many results as they should, of other experts."""
+    if compare.near(Out, model, 1e-4 * np.abs(model).max()):
+        return False
+    In, _, Weight, W_in, W_out, _ = wide
+    hidden = np.maximum(np.einsum("bd,edf->bef", In, W_in), 0)
+    made = np.einsum("bef,efd->bed", hidden, W_out)  # by every expert
+    slack = 1e-4 * np.abs(Weight[:, :, None] * made).max()
+    for token, row in enumerate(visits):
+        asked = np.flatnonzero(row)
+        ways = (
+            Weight[token, asked] @ made[token, list(experts)]
+            for experts in product(range(len(row)), repeat=len(asked))
+        )
+        if not any(compare.near(Out[token], way, slack) for way in ways):
+            return False
+    return True
 
 
 def _mistaken_steps(wide, visits):
@@ -514,7 +539,7 @@ def check_work(counts, R, D, F, seed=0):
     request = program.request(
         Rows, counts, W, mesh={"X": 1}, in_specs=P(), out_specs=P()
     )
-    answer = student.program("work", request)
+    answer = _traced_work(request)
     here = np.tile(np.arange(E), S)
     ids = np.repeat(here, counts.ravel())
     right = _worked(Rows, counts, W, ids)
@@ -543,6 +568,27 @@ def check_work(counts, R, D, F, seed=0):
             f"{room:,} are enough: no matrix has to be copied, for a sender or "
             "for a row"
         )
+
+
+# Words in which JAX refuses what depends on numbers that it does not know yet.
+UNKNOWN = ("static integers", "needs the numbers themselves", "Concret")
+
+
+def _traced_work(request):
+    """The student's `work`; that counts are not known yet is told as such."""
+    try:
+        return student.program("work", request)
+    except WrongAnswer as error:
+        if not any(words in str(error) for words in UNKNOWN):
+            raise
+        line = re.search(
+            r"; in line \d+ of your cell.*",
+            str(error).replace(", in line", "; in line"),
+        )
+        raise WrongAnswer(
+            "work: counts are known only when the program runs; no slice, no "
+            "loop and no shape can depend on them" + (line[0] if line else "")
+        ) from None
 
 
 def _mistaken_work(Rows, counts, W, ids):
@@ -918,14 +964,12 @@ def check_nodes(points):
                 for M in (2, N - 1, N)
                 if k <= E * M // N
             ]
-        compare.formula(
-            name,
-            student.expression(name),
-            symbols,
-            count,
-            places,
-            likely=likely,
-        )
+        got = student.expression(name)
+        used = expression.uses(compare.readable(name, got, symbols))
+        if "symbol" not in used:
+            reason = f"a formula in {', '.join(symbols.split())} is asked for"
+            compare.wrong(name, got, reason)
+        compare.formula(name, got, symbols, count, places, likely=likely)
 
 
 def grade_nodes():
@@ -969,6 +1013,7 @@ def _slowest(times, hands):
     ([31, 29, 20, 17, 17, 11, 10, 3, 2, 1], 5, 4),
     ([9, 9, 9, 9, 9, 9, 17, 17], 4, 16),
     ([8, 2, 4, 0, 8, 6, 0, 18, 12], 3, 4),
+    ([12, 4, 26, 14, 1, 1, 18, 19, 12], 3, 1),
 )
 def check_dealt(visits, chips, block):
     """Question 8: experts dealt to chips so that the slowest is fastest."""
@@ -991,13 +1036,26 @@ def check_dealt(visits, chips, block):
     if yours > best:
         slow = max(range(chips), key=lambda c: sum(times[e] for e in hands[c]))
         why = ""
-        if _rounded(visits, block, hands, deals):
+        if _alike(times, hands, deals):
+            why = ". Chips that differ least need not have the fastest slowest"
+        elif _rounded(visits, block, hands, deals):
             why = f". Do you round otherwise? Experts take {times} rows"
         raise WrongAnswer(
             f"{asked}: your chip {slow} has experts {hands[slow]} and works on "
             f"{yours} rows in blocks of {block}; there is a way in which no "
             f"chip works on more than {best}{why}"
         )
+
+
+def _alike(times, hands, deals):
+    """Whether no other hands differ less: in their spread, or in squares."""
+    each = [
+        [sum(times[e] for e in hand) for hand in deal]
+        for deal in (hands, *deals)
+    ]
+    spread = [max(rows) - min(rows) for rows in each]
+    squares = [sum(n * n for n in rows) for rows in each]
+    return spread[0] == min(spread) or squares[0] == min(squares)
 
 
 def _rounded(visits, block, hands, deals):
@@ -1186,9 +1244,9 @@ def _mistaken_ratios(model, machine, right):
     if "shape" in machine:
         twice += ", and links work both ways"
     likely = [
-        (right * 4 / 3, "the way there takes 1 byte an element, back 2"),
-        (right * 2 / 3, "the way there takes 1 byte an element, back 2"),
-        (right / 3, "you forget the way back, or bytes of an element"),
+        (right * 4 / 3, "dispatch takes 1 byte an element, combine 2"),
+        (right * 2 / 3, "dispatch takes 1 byte an element, combine 2"),
+        (right / 3, "you forget to combine, or bytes of an element"),
         (right * 3 / 2, "an expert is gated: three matmuls, 6 D F FLOPs"),
         (right * 3, "an expert has three matmuls, not one"),
         (right * 2, twice),
