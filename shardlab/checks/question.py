@@ -49,11 +49,12 @@ def draw(question):
     return seeds.generator(int(given), question)
 
 
-def visible(answers, *cases):
+def visible(answers, *cases, hidden=True):
     """Make a check of one case go through the cases that the reader sees.
 
     answers  what is asked for, in words, such as "ring_gather"
     cases    tuples, the arguments of the check for each case
+    hidden   whether other cases follow when the answer is graded
     returns  decorator: the check without arguments tries these cases, then
              says that they are passed; with arguments it tries that case
     """
@@ -67,9 +68,9 @@ def visible(answers, *cases):
             with _showing():
                 for case in cases:
                     check(*case)
-            passed(answers)
+            passed(answers, hidden)
 
-        ask.cases = cases
+        ask.cases, ask.hidden = cases, hidden
         return ask
 
     return decorate
@@ -93,9 +94,10 @@ def _showing():
         _shown.pop()
 
 
-def passed(answers):
+def passed(answers, hidden=True):
     """Say that the cases shown for a question are passed."""
-    print(f"{answers}: these checks passed; hidden checks run when graded.")
+    more = "; hidden checks run when graded" if hidden else ", and are all"
+    print(f"{answers}: these checks passed{more}.")
 
 
 def need_devices(count):

@@ -862,7 +862,7 @@ MACHINES = {
 }
 
 
-@question.visible("ranking", ())
+@question.visible("ranking", (), hidden=False)
 def check_ranking():
     """Question 8: four machines, quickest first."""
     ranking = compare.entries("ranking", student.value("ranking"), 4)

@@ -388,13 +388,13 @@ def _puzzle(name, kinds, p, m, room, target):
         )
 
 
-@question.visible("narrow", (4, 4, 2, 27))
+@question.visible("narrow", (4, 4, 2, 27), hidden=False)
 def check_narrow(p, m, room, target):
     """Question 5: a puzzle with whole backwards."""
     _puzzle("narrow", WHOLE, p, m, room, target)
 
 
-@question.visible("filled", (3, 4, 2, 17))
+@question.visible("filled", (3, 4, 2, 17), hidden=False)
 def check_filled(p, m, room, target):
     """Question 8: a puzzle with halves."""
     _puzzle("filled", HALVES, p, m, room, target)
@@ -1014,7 +1014,9 @@ def _smallest_bubble(*machine):
     )
 
 
-@question.visible("gpu_plan and tpu_plan", ("gpu_plan",), ("tpu_plan",))
+@question.visible(
+    "gpu_plan and tpu_plan", ("gpu_plan",), ("tpu_plan",), hidden=False
+)
 def check_plans(name):
     """Question 11: a plan for one machine."""
     got = compare.entries(name, student.value(name), 4)

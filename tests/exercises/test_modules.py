@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import symtable
 import sys
@@ -86,6 +87,14 @@ def test_every_check_is_asked_and_every_draw_graded(module):
         assert f"{module}.{name}()" in text, name
         if name.startswith("check_"):
             assert getattr(found, name).cases, name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_hidden_checks_are_promised_where_there_are_some(module):
+    found = importlib.import_module(f"shardlab.checks.{module}")
+    for text in check_cells(stem(module)).values():
+        for name in re.findall(rf"{module}\.(check_\w+)\(", text):
+            assert getattr(found, name).hidden == ("HIDDEN" in text), name
 
 
 @pytest.mark.parametrize("module", MODULES)
