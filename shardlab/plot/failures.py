@@ -6,6 +6,7 @@ from matplotlib.path import Path
 
 from shardlab.plot.axes import (
     INK,
+    LINE,
     SOFT,
     WHOLE,
     canvas,
@@ -13,8 +14,8 @@ from shardlab.plot.axes import (
     refuse_empty,
     styled,
 )
-from shardlab.plot.colours import colour
-from shardlab.plot.things import arrow, box, die, frame, matrix, write
+from shardlab.plot.colours import colour, ramp
+from shardlab.plot.things import arrow, box, die, frame, wire, write
 
 HOUR = 3600
 LOOKS = {
@@ -83,60 +84,88 @@ def copies(words):
         raise ValueError(
             f"words must be of host, neighbour and storage, got {list(words)}"
         )
-    ax = canvas(690, 330)
-    for x, name in ((8, "node 0"), (457, "node 1")):
-        frame(ax, x, 10, 225, 218, name)
-        die(ax, x + 52, 42, 120, 62, "GPU")
-        fill = colour("memory-1")
-        box(ax, x + 32, 164, 160, 48, fill, "host memory", size=13)
-    arrow(ax, (120, 106), (120, 162), width=2.4, head=8)
-    write(ax, 132, 134, words["host"], 13, "left")
-    arrow(ax, (202, 188), (487, 188), width=2.4, head=8)
-    write(ax, 345, 170, words["neighbour"], 13)
-    box(ax, 40, 284, 609, 36, colour("memory-2"), "storage", size=13)
-    arrow(ax, (120, 214), (120, 282), width=2.4, head=8)
-    write(ax, 132, 256, words["storage"], 13, "left")
+    ax = canvas(690, 352)
+    thick = {"width": 2.4, "head": 8}
+    fill = colour("memory-1")
+    for n, x in enumerate((30, 438)):
+        frame(ax, x, 10, 222, 226, f"node {n}")
+        die(ax, x + 26, 40, 120, 62, "GPU")
+        box(ax, x + 16, 172, 190, 48, fill, "host memory", size=13)
+        arrow(ax, (x + 50, 104), (x + 50, 170), **thick)
+        arrow(ax, (x + 111, 222), (x + 111, 302), **thick)
+    write(ax, 92, 137, words["host"], 13, "left")
+    write(ax, 153, 270, words["storage"], 13, "left")
+    # Stubs at the sides: each node sends to the next, the last to the first.
+    for start, end in ((236, 452), (0, 44), (644, 690)):
+        arrow(ax, (start, 196), (end, 196), **thick)
+    write(ax, 345, 160, words["neighbour"], 13)
+    box(ax, 46, 304, 598, 38, colour("memory-2"), "storage", size=13)
     return ax
 
 
 @styled
-def cut_anew(arrays):
+def cut_anew(arrays, chip=None, names=("", "")):
     """Draw matrices side by side, cut as they lie on their meshes.
 
     arrays   dict: title -> a matrix sharded over a mesh of one or two axes
+    chip     whose block of the last matrix is filled, in all of them; None:
+             nobody's
+    names    of the rows and the columns
     returns  the axes drawn on: blocks are numbered by their chips
     raises   ValueError for no array, or when one is no matrix
     source   chapter 17
     """
     if not arrays or any(x.ndim != 2 for x in arrays.values()):
         raise ValueError(f"arrays must hold matrices, got {list(arrays)}")
-    ax = canvas(690, 236)
+    ax = canvas(690, 252)
     pitch = 690 / len(arrays)
+    last = list(arrays.values())[-1].addressable_shards
+    filled = [shard.index for shard in last if shard.device.id == chip]
     for n, (title, x) in enumerate(arrays.items()):
-        left, wide = n * pitch + 22, pitch - 60
-        write(ax, left, 14, title, 14, "left", weight="bold")
-        sizes = x.sharding.mesh.shape
-        rows, columns = (
-            (axis, sizes[axis]) if axis and sizes[axis] > 1 else None
-            for axis in (*x.sharding.spec, None, None)[:2]
-        )
-        matrix(ax, left, 44, wide, 176, rows, columns)
-        _number(ax, x, (left, 44), (wide, 176))
+        corner, size = (n * pitch + 38, 66), (pitch - 78, 176)
+        write(ax, corner[0], 12, title, 14, "left", weight="bold")
+        where = [_within(corner, size, x.shape, index) for index in filled]
+        for block in where:
+            box(ax, *block, colour("memory-2"), edge="none")
+        for shard in x.addressable_shards:
+            left, top, wide, high = _within(corner, size, x.shape, shard.index)
+            box(ax, left, top, wide, high, "none", edge=LINE, z=2)
+            # In a tall block the number stands below what is filled.
+            middle = left + wide / 2, top + high - min(high / 2, 24)
+            write(ax, *middle, f"chip\n{shard.device.id}", 12, zorder=4)
+        for block in where:
+            box(ax, *block, "none", edge=INK, line=2, z=3)
+        _cuts(ax, corner, size, x.sharding, names)
         if n:
-            arrow(ax, (left - 50, 132), (left - 12, 132), width=2.4, head=8)
+            left, y = corner[0] - 64, corner[1] + size[1] / 2
+            arrow(ax, (left, y), (left + 32, y), width=2.4, head=8)
     return ax
 
 
-def _number(ax, x, corner, size):
-    """The number of each chip in the middle of the block that it holds."""
-    for shard in x.addressable_shards:
-        middle = [
-            start + long * (part.indices(n)[0] + part.indices(n)[1]) / 2 / n
-            for start, long, part, n in zip(
-                corner, size, shard.index[::-1], x.shape[::-1], strict=True
-            )
-        ]
-        write(ax, *middle, f"chip\n{shard.device.id}", 12, zorder=4)
+def _within(corner, size, shape, index):
+    """Left, top, width and height of a block of a matrix, in pixels."""
+    (top, low), (left, right) = (
+        (part.indices(n)[0] / n, part.indices(n)[1] / n)
+        for part, n in zip(index, shape, strict=True)
+    )
+    (x, y), (wide, high) = corner, size
+    box = left * wide, top * high, (right - left) * wide, (low - top) * high
+    return x + box[0], y + box[1], *box[2:]
+
+
+def _cuts(ax, corner, size, sharding, names):
+    """The names of both dimensions, and the axes that cut them, coloured."""
+    (x, y), (wide, high) = corner, size
+    ends = ((x - 4, y), (x - 4, y + high)), ((x, y - 4), (x + wide, y - 4))
+    places = (x - 16, y + high / 2), (x + wide / 2, y - 18)
+    axes = (*sharding.spec, None, None)[:2]
+    for n, (axis, name) in enumerate(zip(axes, names, strict=True)):
+        parts = sharding.mesh.shape[axis] if axis else 1
+        if parts > 1:
+            wire(ax, *ends[n], colour(ramp(axis)), 4, z=3)
+            name = f"{name}, cut {parts} ways by {axis}".removeprefix(", ")
+        look = {"rotation": 0 if n else 90, "va": "center"}
+        write(ax, *places[n], name, 12, **look)
 
 
 _STEPS = ("weights", "gradients", "sums received", "new weights")
@@ -161,7 +190,7 @@ def fault_places(chips=4, struck=2):
     """
     if not 0 <= struck < chips:
         raise ValueError(f"struck must be 0 to {chips - 1}, got {struck}")
-    left, wide, high = 166, 126, 24
+    left, wide, high = 186, 124, 24
     pitch = chips * (high + 4) + 20
     ax = canvas(690, 30 + pitch * len(_WRONG))
     for n, name in enumerate(_STEPS):

@@ -1,6 +1,7 @@
 """Pictures of failures: what stands in them is what was given."""
 
 import jax
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -50,6 +51,27 @@ def test_every_chip_is_named_in_its_block(X, Y):
     ax = plot.cut_anew({"here": x})
     names = [text for text in texts(ax) if text.startswith("chip")]
     assert sorted(names) == [f"chip\n{n}" for n in range(8)]
+
+
+def test_a_block_is_found_where_it_lay_before():
+    auto = (AxisType.Auto,) * 2
+    old = jax.make_mesh((8, 1), ("X", "Y"), axis_types=auto)
+    new = jax.make_mesh((2, 4), ("X", "Y"), axis_types=auto)
+    spec = P("Y", "X")
+    found = {
+        n: jax.device_put(np.ones((16, 24)), NamedSharding(mesh, spec))
+        for n, mesh in {"old": old, "new": new}.items()
+    }
+    ax = plot.cut_anew(found, chip=5, names=("vocab", "D"))
+    filled = matplotlib.colors.to_rgba(plot.colours.colour("memory-2"))
+    left, right = (
+        patch.get_bbox()
+        for patch in ax.patches
+        if patch.get_facecolor() == filled
+    )
+    assert (left.width, left.height) == (right.width, right.height)
+    assert right.x0 - left.x0 == pytest.approx(345)
+    assert {"vocab, cut 4 ways by Y", "D, cut 2 ways by X"} < {*texts(ax)}
 
 
 @pytest.mark.parametrize(
