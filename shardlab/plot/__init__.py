@@ -82,6 +82,7 @@ from shardlab.plot.failures import (
     cut_anew,
     failing_runs,
     fault_places,
+    recoveries,
 )
 from shardlab.plot.films import (
     Player,
@@ -252,6 +253,7 @@ __all__ = [
     "ragged_pieces",
     "ragged_rows",
     "recipes",
+    "recoveries",
     "ring_orders",
     "ring_links",
     "ring_or_line",

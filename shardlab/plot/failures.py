@@ -21,7 +21,7 @@ HOUR = 3600
 LOOKS = {
     "work": (colour("arithmetic-2"), "", "work that is kept"),
     "lost": (colour("paper"), "//////", "work that is lost"),
-    "save": (colour("memory-3"), "", "saving"),
+    "save": (colour("memory"), "", "saving"),
     "restart": (colour("line"), "", "restart"),
 }
 
@@ -68,6 +68,53 @@ def _bars(run, kind):
     ]
     codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(spans)
     return Path(np.reshape(corners, (-1, 2)), codes)
+
+
+STEPS = {
+    "notice": colour("pod-4"),
+    "swap": colour("pod-3"),
+    "start": colour("pod-2"),
+    "load": colour("memory-3"),
+    "compile": colour("arithmetic-2"),
+    "redo": colour("paper"),
+}
+
+
+@styled
+def recoveries(budgets):
+    """Draw what fills the time from a failure until a run is where it was.
+
+    budgets  dict: title -> dict of minutes, for all of the steps "notice",
+             "swap", "start", "load", "compile" and "redo", in this order
+    returns  the axes drawn on: a bar for each title, from the top
+    raises   ValueError for no budget, or for other steps
+    source   chapter 17
+    """
+    refuse_empty("budgets", budgets, "minutes")
+    for title, budget in budgets.items():
+        if list(budget) != list(STEPS):
+            raise ValueError(
+                f"steps of {title!r} must be {list(STEPS)}, got {list(budget)}"
+            )
+    _, ((ax,),) = panels(1, 1, (7.0, 0.8 * len(budgets) + 1), squeeze=False)
+    longest = max(sum(budget.values()) for budget in budgets.values())
+    for row, budget in enumerate(budgets.values()):
+        start = 0
+        for step, fill in STEPS.items():
+            look = {"fc": fill, "ec": INK, "lw": 0.6, "height": 0.6}
+            if step == "redo":
+                look |= {"hatch": "//////", "ec": colour("mark")}
+            drawn = ax.barh(row, budget[step], left=start, **look)
+            if budget[step] > longest / 15:
+                paper = {"fc": colour("paper"), "ec": "none", "pad": 2}
+                how = {"bbox": paper} if step == "redo" else {}
+                ax.bar_label(drawn, [step], label_type="center", **how)
+            start += budget[step]
+        ax.text(start + longest / 80, row, f"{start:.1f} min", va="center")
+    ax.set_yticks(range(len(budgets)), list(budgets))
+    ax.invert_yaxis()
+    ax.set(xlabel="minutes after the failure", xlim=(0, 1.13 * longest))
+    return ax
 
 
 @styled

@@ -36,6 +36,17 @@ def test_copies_bear_the_words_that_are_given():
     assert {*words.values()} <= {*found}
 
 
+def test_a_recovery_is_as_long_as_its_steps():
+    names = ("notice", "swap", "start", "load", "compile", "redo")
+    steps = dict(zip(names, (2, 3, 2, 0.5, 2, 9), strict=True))
+    ax = plot.recoveries({"slow": steps, "fast": dict.fromkeys(names, 0.2)})
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
+    assert ends[:6] == pytest.approx([2, 5, 7, 7.5, 9.5, 18.5])
+    found = texts(ax)
+    assert {"18.5 min", "1.2 min", "notice", "redo"} <= {*found}
+    assert "load" not in found  # too short for a word
+
+
 def test_only_one_chip_differs_where_a_bit_flips():
     found = texts(plot.fault_places(chips=5, struck=1))
     assert found.count("wrong, differs") == 6
@@ -80,6 +91,8 @@ def test_a_block_is_found_where_it_lay_before():
         (lambda: plot.failing_runs({}), "runs must be a dict"),
         (lambda: plot.copies({"host": "a"}), "words must be of host"),
         (lambda: plot.fault_places(4, 4), "struck must be 0 to 3"),
+        (lambda: plot.recoveries({}), "budgets must be a dict"),
+        (lambda: plot.recoveries({"a": {"load": 1}}), "steps of 'a' must be"),
         (lambda: plot.cut_anew({}), "arrays must hold matrices"),
     ],
 )
