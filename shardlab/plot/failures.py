@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
 
 from shardlab.plot.axes import (
     INK,
@@ -71,9 +72,9 @@ def _bars(run, kind):
 
 
 STEPS = {
-    "notice": colour("pod-4"),
-    "swap": colour("pod-3"),
-    "start": colour("pod-2"),
+    "notice": colour("pod-3"),
+    "swap": colour("pod-2"),
+    "start": colour("pod-1"),
     "load": colour("memory-3"),
     "compile": colour("arithmetic-2"),
     "redo": colour("paper"),
@@ -105,15 +106,20 @@ def recoveries(budgets):
             if step == "redo":
                 look |= {"hatch": "//////", "ec": colour("mark")}
             drawn = ax.barh(row, budget[step], left=start, **look)
-            if budget[step] > longest / 15:
+            if budget[step] > longest / 12:
                 paper = {"fc": colour("paper"), "ec": "none", "pad": 2}
                 how = {"bbox": paper} if step == "redo" else {}
                 ax.bar_label(drawn, [step], label_type="center", **how)
+            elif row == 0:
+                middle = start + budget[step] / 2
+                ax.text(middle, -0.34, step, ha="center", va="bottom")
             start += budget[step]
         ax.text(start + longest / 80, row, f"{start:.1f} min", va="center")
-    ax.set_yticks(range(len(budgets)), list(budgets))
-    ax.invert_yaxis()
+    titles = [title.replace(", ", ",\n") for title in budgets]
+    ax.set_yticks(range(len(budgets)), titles)
     ax.set(xlabel="minutes after the failure", xlim=(0, 1.13 * longest))
+    ax.set_ylim(len(budgets) - 0.5, -0.7)
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     return ax
 
 
