@@ -106,7 +106,7 @@ def recoveries(budgets):
             if step == "redo":
                 look |= {"hatch": "//////", "ec": colour("mark")}
             drawn = ax.barh(row, budget[step], left=start, **look)
-            if budget[step] > longest / 12:
+            if budget[step] > longest / 14:
                 paper = {"fc": colour("paper"), "ec": "none", "pad": 2}
                 how = {"bbox": paper} if step == "redo" else {}
                 ax.bar_label(drawn, [step], label_type="center", **how)
