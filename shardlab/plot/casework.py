@@ -1,21 +1,35 @@
 """Published runs: how chips were dealt, what fits, and what a step takes."""
 
-from matplotlib.ticker import FixedLocator, NullLocator
+from math import ceil
 
-from shardlab.plot.axes import INK, POINT, SOFT, canvas, new_axes, styled
+from shardlab.plot.axes import (
+    INK,
+    LINE,
+    POINT,
+    SOFT,
+    canvas,
+    new_axes,
+    styled,
+)
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import box, write
 
-_AXES = {"TP": "Y", "PP": "Z", "EP": "Z", "CP": "Z", "DP": "X"}
-_MOST = 16  # stages of a pipeline that are drawn
-_TALL = 96  # pixels of a stage
+_AXES = {"TP": "Y", "PP": "Z", "EP": "Z", "CP": "Z", "DP": "X", "pods": "pod"}
+_AXES |= {"FSDP": "X", "DCN": "pod"}
+_PARTS = {"matmuls": "arithmetic-2", "between": "arithmetic-1"}
+_PARTS |= {"states": "memory-1", "gathered": "memory-3", "logits": "memory-4"}
+_PARTS |= {"activations": "memory-2", "tokens": "axis-x-2"}
+_WORDS = {"matmuls": "matmuls", "between": "between them", "TP": "TP"}
+_WORDS |= {"PP": "PP, CP and EP", "DP": "DP (ZeRO, FSDP)", "DCN": "pods"}
+_WORDS |= {"bubble": "bubble"}
 
 
 @styled
-def dealt_chips(rows):
+def dealt_chips(rows, node=None):
     """Draw how many chips each mesh axis has, in doublings, a row for each run.
 
     rows     dict: name -> dict of a mesh axis, TP, PP, CP, EP or DP, -> chips
+    node     chips of a node, where a line is drawn; None for no line
     returns  the axes drawn on; an axis of one chip has no length
     source   chapter 16
     """
@@ -31,8 +45,15 @@ def dealt_chips(rows):
                 words = f"{axis} {count}" if wide > 44 else count
                 box(ax, x, y, wide, 22, _fill(axis), words, size=12)
             x += wide
-    write(ax, left, 10, "each doubling of the chips has the same length", 11,
-          "left", ink=SOFT)  # fmt: skip
+    if node:
+        end, low = (
+            left + _doublings({"chips": node}) * unit,
+            24 + pitch * len(rows),
+        )
+        ax.plot([end, end], [4, low], color=INK, lw=1.5 * POINT, zorder=0.5)
+        write(ax, end + 6, 10, f"a node: {node} chips", 12, "left")
+    write(ax, 686, 10, "each doubling has the same length", 11, "right",
+          ink=SOFT)  # fmt: skip
     return ax
 
 
@@ -48,107 +69,139 @@ def _fill(axis):
 
 
 @styled
-def case_card(mesh, memory, room, seconds, chips):
-    """Draw a run: its mesh, what a chip holds, and what a step takes.
+def case_card(title, levels, bars=None):
+    """Draw a run: what a group of chips is on its machine, and what it takes.
 
-    mesh     dict: a mesh axis, TP, PP, CP, EP or DP, -> its chips
-    memory   dict: what lies on the fullest chip -> bytes
-    room     bytes that a chip has
-    seconds  of a step: (forecast if all traffic hides, forecast if none does,
-             published); None where nothing was published
-    chips    in words, such as "8,192 H100"
+    title    in words
+    levels   list, from the chip up, of (name, (rows, columns), TP, PP, EP, DP
+             or pods, words below); a cell is all of the level before it, and of
+             6.5 columns the last is half a cell
+    bars     dict: heading -> (dict of a part -> its size, a limit, its words)
     returns  the axes drawn on
     source   chapter 16
     """
-    ax = canvas(690, 208)
-    words = [f"{axis} {count:,}" for axis, count in mesh.items() if count > 1]
-    write(ax, 12, 14, chips, 13, "left", weight="bold")
-    write(ax, 12, 34, " · ".join(words), 12, "left", ink=SOFT)
-    _replicas(ax, mesh)
-    _held(ax, memory, room)
-    _lasted(ax, *seconds)
+    bars = bars or {}
+    most = max(words.count("\n") for *_, words in levels)
+    below = 168 + 16 * most
+    ax = canvas(690, below + 74 * len(bars))
+    write(ax, 12, 14, title, 13, "left", weight="bold")
+    share, before = min(190, 674 / len(levels)), None
+    for n, level in enumerate(levels):
+        before = _level(ax, 12 + n * share, level, before)
+    most = {}  # bars with the same limit have the same scale
+    for parts, limit, _ in bars.values():
+        most[limit] = max(limit, most.get(limit, 0), sum(parts.values()))
+    for n, (heading, (parts, limit, words)) in enumerate(bars.items()):
+        mark = limit, words, 640 / most[limit]
+        _bar(ax, below + 74 * n, heading, parts, mark)
     return ax
 
 
-def _replicas(ax, mesh):
-    """One replica, stage by stage, on the sheets of the others."""
-    stages, (axis, cells, copies, said) = mesh.get("PP", 1), _inside(mesh)
-    shown = min(stages, _MOST)
-    wide = 296 / shown if stages > 4 or axis == "DP" else 60
-    x, y, full = 18, 66, shown * wide
-    for n in (3, 2, 1) if copies > 1 else ():
-        box(ax, x + 4 * n, y + 4 * n, full, _TALL, shade("X", 0),
-            edge=shade("X", 3), z=1 - n / 10)  # fmt: skip
-    for n in range(shown):
-        _stage(ax, (x + n * wide, y, wide), axis, cells)
-    write(ax, x, y + _TALL + 26, said, 12, "left")
-    if stages > shown:
-        write(ax, x + full, 54, f"{shown} of {stages} stages", 11, "right",
-              ink=SOFT)  # fmt: skip
+def _level(ax, x, level, before):
+    """One group as a grid of the groups before it; returns its right edge."""
+    name, (rows, columns), axis, words = level
+    side = min(140 / columns, 70 / rows, 32)
+    y, gap = 54, min(2, side / 6)
+    write(ax, x, 40, name, 12, "left", weight="bold")
+    count = rows * ceil(columns)
+    for n in range(count):
+        row, column = divmod(n, ceil(columns))
+        at = x + column * side, y + row * side
+        wide = side * min(1, columns - column) - gap
+        fill = shade("Z", n, count) if axis == "PP" else shade(_AXES[axis], 1)
+        edge = INK if side > 10 else "none"
+        box(ax, *at, wide, side - gap, fill, line=0.6, edge=edge)
+    if before:
+        right, low = before
+        look = {"color": LINE, "lw": POINT, "ls": (0, (3, 2)), "zorder": 0.5}
+        ax.plot([right + 3, x - 2], [y, y], **look)
+        ax.plot([right + 3, x - 2], [low, y + side - gap], **look)
+    for n, line in enumerate(words.split("\n")):
+        ink = SOFT if n else INK
+        write(ax, x, 140 + 16 * n, line, 12, "left", ink=ink)
+    return x + columns * side - gap, y + rows * side - gap
 
 
-def _inside(mesh):
-    """Squares of a stage: their axis, how many, copies of all, and words."""
-    dp, ep = mesh.get("DP", 1), mesh.get("EP", 1)
-    if ep > 1:
-        said = f"{dp // ep} groups of {ep} GPUs hold all experts of a stage"
-        return "EP", ep, dp // ep, said
-    if mesh.get("TP", 1) > 1 or mesh.get("PP", 1) > 1:
-        said = f"× {dp:,} replicas" if dp > 1 else "one replica"
-        return "TP", mesh.get("TP", 1), dp, said
-    return "DP", 128, 1, f"{dp:,} replicas, {dp // 128} in a square"
-
-
-def _stage(ax, place, axis, cells):
-    x, y, wide = place
-    rows = min(cells, 16 if cells < 100 else 8)
-    columns = -(-cells // rows)
-    for n in range(cells):
-        across, down = (wide - 2) / columns, (_TALL - 2) / rows
-        at = x + 1 + n // rows * across, y + 1 + n % rows * down
-        box(ax, *at, across, down, _fill(axis), edge=colour("paper"), line=0.8)
-    box(ax, x, y, wide, _TALL, "none", edge=INK, line=1)
-
-
-def _held(ax, memory, room):
-    """Bytes on the fullest chip, and where its memory ends."""
-    left, y, long = 380, 40, 296
-    total = sum(memory.values())
-    unit = long / (1.12 * max(total, room))
-    write(ax, left, 14, "on the fullest chip, in GB", 12, "left")
-    x = left
-    for n, (what, size) in enumerate(memory.items()):
-        wide = size * unit
-        named = f"{what} {size / 1e9:.0f}"
-        fits = 6.4 * len(named) < wide
-        words = named if fits else ""
-        box(ax, x, y, wide, 26, colour(f"memory-{min(n, 2) + 1}"), words,
-            size=11)  # fmt: skip
+def _bar(ax, y, heading, parts, mark):
+    """Parts in a row, each named in it or below it, and a limit."""
+    limit, words, unit = mark
+    write(ax, 12, y, heading, 12, "left", weight="bold")
+    x, names = 12, []
+    for what, size in parts.items():
+        wide, named = size * unit, f"{what} {_short(size)}"
+        fits = 6.8 * len(named) + 6 < wide
+        _segment(ax, (x, y + 14, wide, 26), what, named if fits else "")
+        names += [] if fits or wide < 1 else [named]
         x += wide
-    end = left + room * unit
-    ax.plot([end, end], [y - 6, y + 32], color=INK, lw=2 * POINT)
-    write(ax, end, y + 42, f"it has {room / 1e9:.0f}", 11, "middle")
-    write(ax, left, y + 42, f"needs {total / 1e9:.0f}", 11, "left")
+    if names:
+        also = "" if len(names) == len(parts) else "also, "
+        said = f"{also}from the left: " + ", ".join(names)
+        write(ax, 12, y + 52, said, 11, "left", ink=SOFT)
+    end = 12 + limit * unit
+    ax.plot([end, end], [y + 8, y + 46], color=INK, lw=2 * POINT, zorder=3)
+    at = "right" if end > 560 else "left" if end < 330 else "middle"
+    write(ax, end, y, words, 12, at)
 
 
-def _lasted(ax, hidden, exposed, published):
-    """Seconds of a step: forecast from all hidden to nothing, and published."""
-    left, y, long = 380, 132, 296
-    unit = long / (1.12 * max(exposed, published or 0))
-    write(ax, left, 112, "seconds of a step", 12, "left")
-    box(ax, left, y, hidden * unit, 24, colour("arithmetic-2"))
-    box(ax, left + hidden * unit, y, (exposed - hidden) * unit, 24,
-        colour("network-2"))  # fmt: skip
-    write(ax, left + 6, y + 12, f"forecast {_three(exposed)}", 11, "left")
-    if published:
-        box(ax, left, y + 32, published * unit, 24, colour("pod-1"))
-        write(
-            ax, left + 6, y + 44, f"published {_three(published)}", 11, "left"
-        )
+def _segment(ax, place, what, words=""):
+    """A part of a bar in the colour of what it is."""
+    if what == "bubble":
+        box(ax, *place, colour("paper"), words, hatch="///", edge=LINE, size=11)
+        return
+    fill = shade(_AXES[what], 1) if what in _AXES else colour(_PARTS[what])
+    box(ax, *place, fill, words, size=12)
 
 
-def _three(number):
-    return f"{number:.3g}"
+def _short(number):
+    return f"{number:,.0f}" if number >= 20 else f"{number:.2g}"
+
+
+@styled
+def spent_seconds(rows):
+    """Draw where the seconds of steps go, each over its published step.
+
+    rows     dict: name -> (dict of a part -> its seconds, published seconds);
+             parts are matmuls, between, mesh axes and bubble
+    returns  the axes drawn on
+    source   chapter 16
+    """
+    left, pitch = 150, 42
+    most = max(1, *(sum(p.values()) / whole for p, whole in rows.values()))
+    unit = (600 - left) / most
+    ax = canvas(690, 78 + pitch * len(rows))
+    for n, (name, (parts, whole)) in enumerate(rows.items()):
+        x, y = left, 28 + pitch * n
+        write(ax, left - 10, y + 14, name, 12, "right")
+        for what, size in parts.items():
+            wide = size / whole * unit
+            named = [f"{what} {size:.2g}", what, ""]
+            words = [w for w in named if 6.6 * len(w) + 4 < wide or not w][0]
+            words = "" if what == "bubble" else words
+            _segment(ax, (x, y, wide, 28), what)
+            middle, half = x + wide / 2, 3.4 * len(words) + 5
+            if abs(middle - left - unit) < half:  # beside the published line
+                middle = left + unit + half
+            write(ax, middle, y + 14, words, 12, zorder=4)
+            x += wide
+        total = sum(parts.values())
+        x = max(x, left + unit)
+        said = f"{total:.3g} vs {whole:.3g} s"
+        write(ax, x + 8, y + 14, said, 12, "left")
+    end, low = left + unit, 26 + pitch * len(rows)
+    ax.plot([end, end], [20, low], color=INK, lw=2 * POINT, zorder=3)
+    write(ax, end, 10, "published", 12)
+    _legend(ax, 12, low + 22, {w for p, _ in rows.values() for w in p})
+    return ax
+
+
+def _legend(ax, x, y, present):
+    if present & {"PP", "CP", "EP"}:
+        present = present | {"PP"}
+    for what, words in _WORDS.items():
+        if what in present:
+            _segment(ax, (x, y, 16, 14), what)
+            write(ax, x + 22, y + 7, words, 11, "left")
+            x += 38 + 6.3 * len(words)
 
 
 @styled
@@ -181,7 +234,7 @@ def paces(curves, ticks, high=None, **labels):
 
 @styled
 def forecasts(points, share=1 / 3):
-    """Draw forecast seconds over published ones, with the diagonal and a band.
+    """Draw forecast over published seconds, a row for each run, high to low.
 
     points   dict: name -> (published, forecast, forecast if all traffic hides,
              whether something important had to be assumed)
@@ -189,54 +242,32 @@ def forecasts(points, share=1 / 3):
     returns  the axes drawn on
     source   chapter 16
     """
-    ax = new_axes(None, (6.9, 6.4))
-    low, high, marks = 1.4, 160, [2, 5, 10, 20, 50, 100]
-    ax.set(xscale="log", yscale="log", xlim=(1.4, high), ylim=(1.2, high))
-    ax.set(xlabel="published, seconds of a step", ylabel="forecast, seconds")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(FixedLocator(marks))
-        axis.set_minor_locator(NullLocator())
-        axis.set_ticklabels([str(mark) for mark in marks])
-    ends = [low, high]
-    below, above = ([x * (1 + by) for x in ends] for by in (-share, share))
-    ax.fill_between(ends, below, above, color=colour("surface"), zorder=0)
-    for line, style in ((below, ":"), (ends, "-"), (above, ":")):
-        ax.plot(ends, line, style, color=SOFT, lw=1, zorder=1)
-    for x, y, hidden, assumed in points.values():
-        ax.plot([x, x], [hidden, y], color=colour("network-3"), lw=1.6)
+    left, right, pitch = 176, 590, 23
+    rows = sorted(points.items(), key=lambda row: -row[1][1] / row[1][0])
+    low, high = 0.3, 1.6
+    ax = canvas(690, 64 + pitch * len(rows))
+    end = 30 + pitch * len(rows)
+
+    def at(ratio):
+        return left + (ratio - low) / (high - low) * (right - left)
+
+    band = at(1 - share), 24, at(1 + share) - at(1 - share), end - 24
+    box(ax, *band, colour("surface"), line=0, edge="none", z=0)
+    ax.plot([at(1)] * 2, [20, end], color=INK, lw=1.5 * POINT, zorder=0.5)
+    write(ax, at(1) - 8, 11, "too short", 12, "right", ink=SOFT)
+    write(ax, at(1) + 8, 11, "too long", 12, "left", ink=SOFT)
+    write(ax, 684, 11, "forecast, published", 11, "right", ink=SOFT)
+    for n, (name, (whole, ours, hidden, assumed)) in enumerate(rows):
+        y = 40 + pitch * n
+        write(ax, left - 12, y, name, 12, "right")
+        ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
+        ends = [at(hidden / whole), at(ours / whole)]
+        ax.plot(ends, [y, y], color=colour("network-4"), lw=4, zorder=1)
         fill = colour("paper") if assumed else colour("arithmetic")
-        ax.plot(x, y, "o", ms=7, mfc=fill, mec=colour("arithmetic"), mew=1.5)
-    _name(ax, points)
+        ax.plot(ends[1], y, "o", ms=7, mfc=fill, mec=colour("arithmetic"),
+                mew=1.5, zorder=2)  # fmt: skip
+        write(ax, 684, y, f"{ours:.3g}, {whole:.3g} s", 12, "right")
+    for ratio in (0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6):
+        write(ax, at(ratio), end + 10, f"{ratio:g}", 11, ink=SOFT)
+    write(ax, (left + right) / 2, end + 27, "forecast over published", 12)
     return ax
-
-
-_OFFSETS = [(10, 0), (12, 13), (12, -13), (16, 26), (16, -26), (40, 44)]
-_OFFSETS += [(40, -44), (60, 70), (60, -70)]
-_BESIDE = [(side * dx, dy) for dx, dy in _OFFSETS for side in (1, -1)]
-
-
-def _name(ax, points):
-    """Write names beside points, each where it covers nothing."""
-    ax.figure.canvas.draw()
-    at = {name: ax.transData.transform(p[:2]) for name, p in points.items()}
-    scale = ax.figure.dpi / 96
-    taken = [(x - 6, x + 6, y - 6, y + 6) for x, y in at.values()]
-    for name, (x, y) in at.items():
-        wide = 6.6 * len(name)
-        for dx, dy in _BESIDE:
-            left = dx if dx > 0 else dx - wide
-            edge = (x + left * scale, x + (left + wide) * scale)
-            spot = (*edge, y + (dy - 8) * scale, y + (dy + 8) * scale)
-            if not any(_meet(spot, other) for other in taken):
-                break
-        taken.append(spot)
-        look = {"xytext": (dx * POINT, dy * POINT), "va": "center"}
-        look |= {"textcoords": "offset points", "fontsize": 12 * POINT}
-        if abs(dy) > 20:
-            look["arrowprops"] = {"arrowstyle": "-", "color": SOFT, "lw": 0.6}
-        ha = "left" if dx > 0 else "right"
-        ax.annotate(name, points[name][:2], ha=ha, **look)
-
-
-def _meet(a, b):
-    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
