@@ -160,7 +160,11 @@ def explain():
 # PostgreSQL's server is kept off the PATH, in a folder of its version.
 PACKAGES = {
     "--browser": ("chromium", "chromium", "the tests of the pages"),
-    "--sandbox": ("bwrap", "bubblewrap", "the sandbox of the grader"),
+    "--sandbox": (
+        "bwrap",
+        "bubblewrap libseccomp2",
+        "the sandbox of the grader",
+    ),
     "--database": ("postgres", "postgresql", "the tests of a shared gradebook"),
 }
 APART = "/usr/lib/postgresql/*/bin/"
