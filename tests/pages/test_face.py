@@ -5,7 +5,13 @@ import re
 import pytest
 
 from tests.pages import browser as look
-from tests.pages.test_pages import DOCNAMES, brightness, colours
+from tests.pages.test_pages import (
+    DOCNAMES,
+    brightness,
+    colours,
+    parts,
+    words_of,
+)
 
 CHAPTER = "chapters/04_sharded_matmuls"
 EXERCISES = "exercises/03_cost_of_a_collective/03_cost_of_a_collective"
@@ -246,6 +252,8 @@ def test_code_that_scrolls_shows_that_it_does(html, open_page):
 
 def test_no_table_has_a_header_without_words(html, open_page):
     for docname in DOCNAMES:
+        if all(words_of(head) for head in parts(html, docname, "thead")):
+            continue  # most pages; a browser is asked about the others only
         page = open_page((html / f"{docname}.html").as_uri())
         empty = page.evaluate(
             """() => [...document.querySelectorAll('article thead')]
