@@ -6,9 +6,7 @@ capitals. What a notebook is, its cells say.
 
 import io
 import json
-import struct
 import zipfile
-import zlib
 from pathlib import PurePosixPath
 
 from shardlab.grading import intake
@@ -84,48 +82,73 @@ def assignment_named(name, assignments):
     return fits[0] if len(fits) == 1 else None
 
 
-def members(data):
-    """The notebooks in a zip archive: dict of name -> bytes.
+def is_notebook(name):
+    """Whether a file is a notebook by its name, which browsers lengthen."""
+    return ".ipynb" in PurePosixPath(name).name.lower()
+
+
+def members(data, only=None):
+    """The notebooks in a zip archive: dict of name -> bytes, or intake.Unfit.
 
     data    bytes of the archive; nothing is written, and each notebook is
-            read up to the limit for one
+            read up to the limit for one. What cannot be read, or is an archive
+            itself, stands there with the reason
+    only    the one name that is read; None reads all
     raises  intake.Unfit for an archive that cannot be read
     """
-    found = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-            if len(entries) > MAX_MEMBERS:
-                raise intake.Unfit(f"holds more than {MAX_MEMBERS} files")
-            for entry in entries:
-                parts = PurePosixPath(entry.filename).parts
-                if not entry.filename.lower().endswith(".ipynb"):
-                    continue
-                if entry.is_dir() or is_litter(("", *parts)):
-                    continue
-                if len(found) == MAX_NOTEBOOKS:
-                    raise intake.Unfit(
-                        f"holds more than {MAX_NOTEBOOKS} notebooks"
-                    )
-                if entry.filename in found:
-                    raise intake.Unfit("holds two files of one name")
-                found[entry.filename] = member(archive, entry)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+            return read(archive, listed(archive), only)
+    except intake.Unfit:
+        raise
+    except (zipfile.BadZipFile, EOFError, OSError):
         raise intake.Unfit("is a broken archive; send the notebook") from None
-    except (RuntimeError, NotImplementedError, ValueError, struct.error):
+    except Exception:  # whatever the bytes of a stranger lead to
         raise intake.Unfit(
             "is an archive that cannot be read; send the notebook"
         ) from None
+
+
+def listed(archive):
+    """What in an archive is a notebook, or an archive, by its name."""
+    entries = archive.infolist()
+    if len(entries) > MAX_MEMBERS:
+        raise intake.Unfit(f"holds more than {MAX_MEMBERS} files")
+    endings = (".zip", *intake.ARCHIVES)
+    found = [
+        entry
+        for entry in entries
+        if is_notebook(entry.filename)
+        or entry.filename.lower().endswith(endings)
+        if not entry.is_dir()
+        if not is_litter(("", *PurePosixPath(entry.filename).parts))
+    ]
+    if len(found) > MAX_NOTEBOOKS:
+        raise intake.Unfit(f"holds more than {MAX_NOTEBOOKS} notebooks")
+    return found
+
+
+def read(archive, entries, only):
+    """The bytes of entries of an archive, or why there are none, by name."""
+    found = {}
+    for entry in entries:
+        name = entry.filename
+        if name in found:
+            found[name] = intake.Unfit("is there twice under one name")
+        elif only in (None, name):
+            found[name] = member(archive, entry)
     return found
 
 
 def member(archive, entry):
-    """The bytes of one notebook in an archive; Unfit when it is too large."""
-    with archive.open(entry) as stream:
-        data = stream.read(intake.MAX_BYTES + 1)
+    """The bytes of one notebook in an archive, or intake.Unfit says why not."""
+    if not is_notebook(entry.filename):
+        return intake.Unfit("is an archive in an archive; send the notebook")
+    try:
+        with archive.open(entry) as stream:
+            data = stream.read(intake.MAX_BYTES + 1)
+    except Exception:  # likewise; a password is among them
+        return intake.Unfit("cannot be read; send the notebook itself")
     if len(data) > intake.MAX_BYTES:
-        raise intake.Unfit(
-            f"holds a notebook larger than {intake.MAX_BYTES >> 20} MB; its "
-            "outputs can be cleared"
-        )
+        return intake.too_large(intake.MAX_BYTES)
     return data

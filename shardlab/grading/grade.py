@@ -230,7 +230,7 @@ def prepared(config, work, given, options):
     digests = wanted_digests(config, given.taken, options)
     todo = outdated(config, work, digests, options.again)
     changed = []
-    for assignment in sorted({key[1] for key in todo}):
+    for assignment in sorted({key[1] for key in todo} | absent(config, work)):
         changed += gradebook.release(config, assignment)
     with gradebook.opened(config) as book:
         gradebook.enrol(book, given.students.values())
@@ -243,6 +243,18 @@ def prepared(config, work, given, options):
             forget(work, key)
         gradebook.clear(book, todo)
     return todo, changed
+
+
+def absent(config, work):
+    """Assignments of records whose notebook to be filled is gone or damaged."""
+    places, found = config.CourseDirectory, set()
+    for name in {
+        assignment for _, assignment in records.read(work / "records")
+    }:
+        made = Path(places.release_directory) / name / f"{name}.ipynb"
+        if source(places.root, name).exists() and readable(made) is None:
+            found.add(name)
+    return found
 
 
 def wanted_digests(config, taken, options):
@@ -393,8 +405,9 @@ def finished(config, work, given, todo, changed):
     returns  Summary
     """
     known = records.read(work / "records")
-    ready = {k for k, one in known.items() if one.status == records.GRADED}
     with gradebook.opened(config) as book:
+        known = held(book, known)
+        ready = {k for k, one in known.items() if one.status == records.GRADED}
         class_ = standings(config, book, given, known, ready)
         names = given.students or class_.students
         due = gradebook.due(book)
@@ -418,16 +431,35 @@ def finished(config, work, given, todo, changed):
     )
 
 
+LOST = (
+    "the gradebook does not have this submission, as when it was removed, or "
+    "another DATABASE was named: grade it again, from a folder that it is in"
+)
+
+
+def held(book, known):
+    """The records, in which failed what the gradebook does not know.
+
+    book   nbgrader's Gradebook
+    known  dict: (student, assignment) -> records.Record
+    """
+    there = gradebook.penalties(book)
+    lost = {"status": records.FAILED, "error": LOST}
+    return {
+        key: one
+        if key in there or one.status == records.FAILED
+        else one._replace(**lost)
+        for key, one in known.items()
+    }
+
+
 def standings(config, book, given, known, ready):
     """What is known of the class, with penalties worked out anew."""
     late_by = gradebook.penalise(book, config, ready)
     root = config.CourseDirectory.root
-    most = {
-        a: points_of(source(root, a))
-        for _, a in unread(given.refused)
-        if a != intake.UNKNOWN
-    }
-    most |= {a: book.find_assignment(a).max_score for _, a in known}
+    named = {a for _, a in {*unread(given.refused), *known}}
+    most = {a: points_of(source(root, a)) for a in named - {intake.UNKNOWN}}
+    most |= {a: p for a, p in gradebook.most(book).items() if a in most}
     return Class(
         gradebook.people(book) | given.students,
         most,
@@ -448,7 +480,12 @@ def unread(refused):
 
 
 def points_of(path):
-    """The best possible points of the solution notebook at `path`."""
+    """The best possible points of the solution notebook at `path`.
+
+    returns  float; 0 where there is none any more
+    """
+    if not path.exists():
+        return 0.0
     return float(sum(mark(c).get("points", 0) for c in notebook(path).cells))
 
 
@@ -554,7 +591,11 @@ def pages(work, book, class_, lines):
 def compared(config, work, known):
     """Compare all answers; writes similarity.csv."""
     found = []
+    root = config.CourseDirectory.root
     for assignment in sorted({assignment for _, assignment in known}):
+        # A set that the book no longer has keeps its points.
+        if not source(root, assignment).exists():
+            continue
         submitted = {
             student: work / "submitted" / student / assignment
             for student, name in known

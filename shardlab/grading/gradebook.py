@@ -266,6 +266,14 @@ def due(book):
     return {one.name for one in book.assignments if one.duedate is not None}
 
 
+def most(book):
+    """The best possible points of assignments: dict name -> points.
+
+    book  nbgrader's Gradebook
+    """
+    return {one.name: one.max_score for one in book.assignments}
+
+
 def penalise(book, config, keys):
     """Let nbgrader work out anew what late submissions lose.
 

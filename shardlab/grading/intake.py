@@ -12,12 +12,14 @@ import json
 import os
 import stat
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from shardlab.grading import contents, roster, tables
 
 MAX_BYTES = 5 << 20
+# Of notebooks that may each be as large as one, and what lies beside them.
+MAX_ARCHIVE = 50 << 20
 MAX_CELLS = 500
 MAX_DEPTH = 8
 MAX_DIGITS = 400
@@ -214,7 +216,11 @@ def chosen(root, paths, assignments, mapping, known):
             wanted.append((path, one))
     for path, one in unclear:
         try:
-            wanted += by_content(root, path, one, assignments, known or {})
+            found, broken = by_content(
+                root, path, one, assignments, known or {}
+            )
+            wanted += found
+            refused += broken
         except Unfit as error:
             hint = contents.assignment_named(path.place, assignments)
             keys = (one.student, hint or one.assignment)
@@ -246,35 +252,84 @@ def by_content(root, path, one, assignments, known):
     one          Wanted, whose assignment may be UNKNOWN
     assignments  the names of assignments
     known        as `collect` takes it
-    returns      list of (Found, Wanted)
-    raises       Unfit when there is none
+    returns      (list of (Found, Wanted), list of Refused), the second for
+                 what in an archive is not taken
+    raises       Unfit for a file, or an archive, that is not taken as a whole
     """
     data, _ = content(root, path.parts)
-    files = {None: data}
-    if is_zip(path.place):
-        files = contents.members(data)
-    found, unfit = {}, None
+    files = contents.members(data) if is_zip(path.place) else {None: data}
+    if not files:
+        raise Unfit("holds no notebook")
+    found, broken = {}, []
     for name, text in files.items():
         try:
-            assignment = contents.assignment_of(rewritten(text), known)
+            whole = (name or path.parts[-1], text, len(files) == 1)
+            assignment = meant(*whole, one, assignments, known)
         except Unfit as error:
-            unfit = error
-            continue
-        named = name or path.parts[-1]
-        assignment = assignment or contents.assignment_named(named, assignments)
-        if one.assignment in (UNKNOWN, assignment) and assignment:
-            if assignment in found:
-                raise Unfit(f"holds two notebooks for {assignment}")
-            found[assignment] = path._replace(member=name)
-        elif one.assignment != UNKNOWN and len(files) == 1:
-            found[one.assignment] = path._replace(member=name)
-    if not found and unfit:
-        raise unfit
-    if not found:
+            if name is None:
+                raise
+            # What an archive is called speaks for the only thing in it.
+            about = name if len(files) > 1 else f"{path.place} {name}"
+            hint = contents.assignment_named(about, assignments)
+            said = f"holds {shown(name)}, which {error}"
+            keys = (one.student, hint or one.assignment)
+            broken.append(Refused(path.place, said, *keys))
+        else:
+            found.setdefault(assignment, []).append(name)
+    taken = []
+    for assignment, names in found.items():
+        work = one._replace(assignment=assignment)
+        best, aside = preferred(names, work)
+        taken += [(path._replace(member=name), work) for name in best]
+        broken += [Refused(path.place, *said) for said in aside]
+    return taken, broken
+
+
+def meant(name, text, alone, one, assignments, known):
+    """The assignment that a notebook is for; Unfit when it is for none.
+
+    name         of the file
+    text         its bytes, or an Unfit
+    alone        whether it is all that was handed in by this path
+    one          Wanted, whose assignment may be UNKNOWN
+    assignments  the names of assignments
+    known        as `collect` takes it
+    """
+    if isinstance(text, Unfit):
+        raise text
+    found = contents.assignment_of(rewritten(text), known)
+    found = found or contents.assignment_named(name, assignments)
+    if one.assignment == UNKNOWN and found:
+        return found
+    if one.assignment == UNKNOWN:
         raise Unfit(
             "is not the notebook of any assignment, by name or by cells"
         )
-    return [(at, one._replace(assignment=a)) for a, at in found.items()]
+    if not alone and found != one.assignment:
+        raise Unfit(f"is not the notebook of {one.assignment}")
+    return one.assignment
+
+
+def preferred(names, work):
+    """Which of the notebooks for one assignment in an archive counts.
+
+    names    of the notebooks; [None] for a file by itself
+    work     Wanted
+    returns  (list of the one that is taken, list of what `Refused` takes for
+             the others)
+    """
+    if len(names) == 1:
+        return names, []
+    given = f"{work.assignment}.ipynb"
+    named = [name for name in names if PurePosixPath(name).name == given]
+    if len(named) == 1:
+        # As in a folder, the name that was given out decides.
+        said = f"which is left aside for {shown(named[0])} beside it"
+        others = [name for name in names if name not in named]
+        return named, [(f"holds {shown(name)}, {said}",) for name in others]
+    first, second = map(shown, names[:2])
+    said = f"holds two notebooks for {work.assignment}: {first} and {second}"
+    return [], [(said, *work[:2])]
 
 
 def by_folder(parts, assignments):
@@ -291,7 +346,7 @@ def by_folder(parts, assignments):
         named = contents.assignment_named(name, assignments)
         work = Wanted(student, named or UNKNOWN)
         return "is an archive; send the notebook itself, or a zip", work
-    if suffix.lower() in (".ipynb", ".zip"):
+    if contents.is_notebook(name) or is_zip(name):
         return None, Wanted(student, UNKNOWN)
     return "is no notebook", None
 
@@ -354,7 +409,7 @@ def stored(root, wanted, target):
         try:
             data, time = content(root, path.parts)
             if path.member is not None:
-                data = contents.members(data)[path.member]
+                data = contents.members(data, path.member)[path.member]
             text = rewritten(data)
             time = one.time or time
         except Unfit as error:
@@ -374,7 +429,7 @@ def content(root, parts):
 
     root    descriptor of a folder
     parts   of the path below it
-    raises  Unfit for anything else, and for a file of more than MAX_BYTES
+    raises  Unfit for anything else, and for a file that is too large
     """
     try:
         with open(opened(root, parts), "rb") as stream:
@@ -383,18 +438,24 @@ def content(root, parts):
                 raise Unfit("is no plain file")
             if status.st_nlink != 1:
                 raise Unfit("is a hard link to another file; copy it")
-            data = stream.read(MAX_BYTES + 1)
+            most = MAX_ARCHIVE if is_zip(parts[-1]) else MAX_BYTES
+            data = stream.read(most + 1)
         time = datetime.fromtimestamp(status.st_mtime, UTC)
         time = min(time, datetime.now(UTC))  # a clock that was ahead
     except OSError as error:
         raise Unfit(f"cannot be read: {error.strerror}") from None
     except (ValueError, OverflowError):
         raise Unfit("has an impossible date") from None
-    if len(data) > MAX_BYTES:
-        raise Unfit(
-            f"is larger than {MAX_BYTES >> 20} MB; its outputs can be cleared"
-        )
+    if len(data) > most:
+        raise too_large(most)
     return data, time
+
+
+def too_large(most):
+    """What is said of a file of more than `most` bytes."""
+    return Unfit(
+        f"is larger than {most >> 20} MB; outputs of notebooks can be cleared"
+    )
 
 
 def rewritten(data):
@@ -418,13 +479,13 @@ def rewritten(data):
 
 
 def parsed(data):
-    """What the JSON in a file says, read more strictly than it need be."""
+    """What the JSON in a file says, in numbers as far as they are used."""
     try:
         return json.loads(
             data.decode("utf-8-sig"),
             object_pairs_hook=unique,
             parse_int=whole,
-            parse_constant=refuse_constant,
+            parse_constant=no_number,
         )
     except UnicodeDecodeError:
         raise Unfit("is not text in UTF-8") from None
@@ -461,15 +522,13 @@ def unique(pairs):
 
 
 def whole(digits):
-    """An integer of JSON; no longer than any that a notebook needs."""
-    if len(digits) > MAX_DIGITS:
-        raise Unfit("holds a number of more than 400 digits")
-    return int(digits)
+    """An integer of JSON; None for one longer than any that is used here."""
+    return int(digits) if len(digits) <= MAX_DIGITS else None
 
 
-def refuse_constant(name):
-    """Refuse NaN and Infinity, which JSON does not have."""
-    raise Unfit(f"holds the number {name}, which JSON does not have")
+def no_number(name):
+    """None for NaN and Infinity: JSON lacks them, and outputs have them."""
+    return None
 
 
 def plain(number, cell):

@@ -93,7 +93,7 @@ class Notebook:
         self.end = time.monotonic() + seconds.total
         self.boxes, self.ran, self.bad = {}, [], set()
         self.stops, self.timed_out, self.room = 0, False, MAX_OUTPUT
-        self.answered, self.known = False, {}
+        self.answered, self.known, self.check = False, {}, None
 
     def __enter__(self):
         return self
@@ -170,11 +170,13 @@ class Notebook:
     def ask(self, kind, name, arguments):
         """The encoded answer to a check's question, as in `student`.
 
-        A variable and a program are asked for once in a whole notebook, and
-        what a function returns must be the same whenever it is asked for: an
-        answer that changes with the question is none.
+        A check asks for a variable and for a program once, in both rounds
+        together, and what a function returns must be the same whenever it is
+        asked for: an answer that changes with the question is none. The next
+        check asks anew: two questions may call their answers the same.
         """
-        key = (kind, name, hashlib.sha256(arguments.encode()).digest())
+        given = hashlib.sha256(arguments.encode()).digest()
+        key = (self.check, kind, name, given)
         if key in self.known and kind in ONCE:
             self.answered = True
             return self.known[key]
@@ -195,7 +197,7 @@ class Notebook:
 
     def agrees(self, key, text):
         """Keep an answer; WrongAnswer if there was another one before."""
-        kind, name, _ = key
+        _, kind, name, _ = key
         kept = text if kind in ONCE else hashlib.sha256(text.encode()).digest()
         if self.known.setdefault(key, kept) != kept:
             raise WrongAnswer(
@@ -289,7 +291,7 @@ class Judge(NbGraderPreprocessor):
             ):
                 failed = self.first_round(nb, notebook)
                 if failed and self.runs_after(nb, failed[0]):
-                    self.second_round(nb, failed)
+                    self.second_round(nb, failed, notebook)
                 self.timed_out = notebook.timed_out
         except Exception as error:
             self.fault = error
@@ -337,7 +339,7 @@ class Judge(NbGraderPreprocessor):
             cell.outputs = verdict_of(name, self.stood[name])
             return True
         notebook.answered = False
-        cell.outputs = self.verdict(cell)
+        cell.outputs = self.verdict(cell, notebook)
         stopped = is_stopped(cell)
         if not has_failed(cell):
             self.stood[name] = None
@@ -352,7 +354,7 @@ class Judge(NbGraderPreprocessor):
             for cell in nb.cells[number:]
         )
 
-    def second_round(self, nb, failed):
+    def second_round(self, nb, failed, notebook):
         """Ask failed checks again, now that every cell has run.
 
         What an answer needs may be defined further down: in the student's
@@ -361,14 +363,14 @@ class Judge(NbGraderPreprocessor):
         """
         for number in failed:
             cell = nb.cells[number]
-            found = self.verdict(cell)
+            found = self.verdict(cell, notebook)
             if not any(output.output_type == "error" for output in found):
                 cell.outputs = found
                 self.stood[cell.metadata.nbgrader.grade_id] = None
 
-    def verdict(self, cell):
+    def verdict(self, cell, notebook):
         """The outputs of a check: an error for a failure."""
-        name = cell.metadata.nbgrader.grade_id
+        name = notebook.check = cell.metadata.nbgrader.grade_id
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(self.checks[name], {"__name__": "check"})

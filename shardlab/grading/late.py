@@ -73,7 +73,13 @@ def kept(path, policy):
         tables.replace(path, words.encode())
         return policy
     try:
-        return Policy(**json.loads(Path(path).read_text(encoding="utf-8")))
+        words = json.loads(Path(path).read_text(encoding="utf-8"))
+        return Policy(
+            **{
+                name: setting(name, f"{number:.6f}")
+                for name, number in Policy(**words)._asdict().items()
+            }
+        )
     except FileNotFoundError:
         return Policy()
     except (TypeError, ValueError):
@@ -173,5 +179,8 @@ def due_dates(given, assignments):
                     f"{where}: assignment must be one of "
                     f"{', '.join(assignments)}, got {name!r}"
                 )
-            found[name] = None if date == "none" else moment(date)
+            try:
+                found[name] = None if date == "none" else moment(date)
+            except ValueError as error:
+                raise ValueError(f"{where}, {name}: {error}") from None
     return found

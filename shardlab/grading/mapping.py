@@ -20,9 +20,10 @@ OPTIONAL = ("submitted", "guess")
 CANVAS = re.compile(
     r"(?P<name>[^_/]+)_(?:LATE_)?\d+_\d+_(?P<stem>[^/]*)\.ipynb", re.IGNORECASE
 )
-# "Last First_123_assignsubmission_file_" is a folder, or leads a file's name.
+# "Last First_123_assignsubmission_file_" is a folder, or leads a file's name:
+# the outermost one, since those in it are named by the student.
 MOODLE = re.compile(
-    r"(?:.*/)?(?P<name>[^_/]+)_\d+_assignsubmission_file_?/?"
+    r"(?:.*?/)?(?P<name>[^_/]+)_\d+_assignsubmission_file_?/?"
     r"(?:.*/)?(?P<stem>[^/]*)\.ipynb",
     re.IGNORECASE,
 )

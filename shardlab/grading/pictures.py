@@ -6,6 +6,9 @@ import zlib
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MAX_BYTES = 1 << 20
 MAX_SIDE = 4000
+# A figure as notebooks draw it has a tenth. A browser needs four bytes for each
+# of them, however few a file has, and a page may show a hundred pictures.
+MAX_PIXELS = 2_000_000
 # What draws the picture; text, times, profiles and animation are left out.
 KEPT = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 
@@ -15,7 +18,8 @@ def bounded(data):
 
     data     bytes of what may be a PNG file
     returns  bytes, or None when it is no PNG, has more than MAX_BYTES, a side
-             longer than MAX_SIDE, or a damaged or missing part
+             longer than MAX_SIDE, more than MAX_PIXELS, or a damaged or
+             missing part
     """
     if not data.startswith(SIGNATURE) or len(data) > MAX_BYTES:
         return None
@@ -25,9 +29,10 @@ def bounded(data):
     header = kept[0][1]
     if len(header) != 13 or not any(kind == b"IDAT" for kind, _ in kept):
         return None
-    if not all(
-        1 <= side <= MAX_SIDE for side in struct.unpack(">II", header[:8])
-    ):
+    width, height = struct.unpack(">II", header[:8])
+    if not all(1 <= side <= MAX_SIDE for side in (width, height)):
+        return None
+    if width * height > MAX_PIXELS:
         return None
     return SIGNATURE + b"".join(chunk(kind, body) for kind, body in kept)
 

@@ -74,13 +74,25 @@ def one(path):
     names = path.stem, path.parent.name
     try:
         record = Record(**json.loads(path.read_text(encoding="utf-8")))
-        if record[:2] == names:
+        if record[:2] == names and fits(record):
             return record
-        reason = "it is of another submission"
-    except (OSError, TypeError, ValueError) as error:
+        reason = "it is of another submission, or holds what no record does"
+    except (OSError, TypeError, ValueError, RecursionError) as error:
         reason = str(error)
     said = f"{path} is damaged ({reason}): grade this submission again"
     return Record(*names, FAILED, "", error=said)
+
+
+def fits(record):
+    """Whether every field of a record is of the type that `write` gave it."""
+    kinds = Record.__annotations__.items()
+    typed = all(
+        isinstance(getattr(record, name), (int, float) if k is float else k)
+        for name, k in kinds
+    )
+    return typed and all(
+        isinstance(words, str) for words in (*record.stopped, *record.notes)
+    )
 
 
 def digest(*parts):

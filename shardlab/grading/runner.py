@@ -7,6 +7,7 @@ believes nothing but the value of plain data.
 import base64
 import contextlib
 import io
+import os
 import sys
 import traceback
 
@@ -59,6 +60,9 @@ def shell():
     # Without a window there is nothing to enable, for %matplotlib inline too.
     made.enable_gui = lambda gui=None: None
     made.ask_exit = lambda: None
+    # What JupyterLab's kernel has beside: it concerns the page, not the work.
+    for name in ("autosave", "connect_info", "qtconsole"):
+        made.register_magic_function(lambda line: None, magic_name=name)
     return made
 
 
@@ -144,5 +148,8 @@ def answer(question):
 
 
 if __name__ == "__main__":
+    # As in JupyterLab, a file that a cell wrote can be imported; after ours, so
+    # that no name of a student's hides a module that answers.
+    sys.path.append(os.getcwd())
     interactive = shell()
     pipes.serve(answer)

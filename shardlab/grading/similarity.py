@@ -41,6 +41,15 @@ INSTRUMENTS = frozenset(
 )
 # Words, and single characters that are none: read in one pass.
 WORDS = re.compile(r"\w+|[^\w \t]")
+# Comments and strings; one that is not closed ends where its line does, or
+# with three quotes, where the text does.
+COMMENTS = re.compile(
+    r"""#[^\n]*|(?P<string>(?P<three>\"{3}|'{3})(?:[^\\]|\\.)*?(?:(?P=three)|\Z)"""
+    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)""",
+    re.DOTALL,
+)
+# No line of an answer is longer. What follows is not read.
+MAX_LINE = 1000
 SKIPPED = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -110,9 +119,10 @@ def tokens(text):
 
 def read(text):
     """Pairs (kind, word) of a program, as far as it can be read."""
-    lines = io.StringIO(text.replace("\0", "").expandtabs())
+    whole = io.StringIO(text.replace("\0", "").expandtabs())
+    lines = (f"{line.rstrip()[:MAX_LINE]}\n" for line in whole)
     try:
-        for token in tokenize.generate_tokens(lines.readline):
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
             if token.type not in SKIPPED:
                 yield token.type, OUTLINE.get(token.type, token.string)
     except (tokenize.TokenError, SyntaxError):
@@ -315,16 +325,10 @@ def asks(text):
 
 
 def without_comments(text):
-    """`text` in whole lines, without comments.
+    """`text` without comments, and lines that are continued made one.
 
-    A # sign in a string begins none. Where Python cannot read it, all is kept.
+    A # sign in a string begins none. One pass, however the text is made:
+    Python's own reader begins anew at each quote that none closes.
     """
-    lines = io.StringIO(text).readlines()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                number, column = token.start
-                lines[number - 1] = lines[number - 1][:column] + "\n"
-    except (tokenize.TokenError, SyntaxError):
-        return text
-    return "".join(lines).replace("\\\n", " ")
+    kept = COMMENTS.sub(lambda found: found["string"] or "", text)
+    return kept.replace("\\\n", " ")

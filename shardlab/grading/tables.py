@@ -1,8 +1,9 @@
 """Tables that instructors give and get: CSV files, read strictly.
 
 What a spreadsheet program writes is read: a byte order mark, semicolons or
-tabs between the columns. What is written can be opened in one: no text of a
-student becomes a formula.
+tabs between the columns, a first line that names them, `sep=;`, empty lines,
+and lines that end as on an old Mac. What is written can be opened in one: no
+text of a student becomes a formula.
 """
 
 import csv
@@ -36,18 +37,22 @@ class Row(NamedTuple):
 def read(path, needed, optional=()):
     """The lines of a CSV file.
 
-    path      the file; its first line names the columns, in any order
+    path      the file; its first line names the columns, in any order; lines
+              without text may stand before it
     needed    columns that must be there
     optional  columns that may be there; an absent one reads as ""
     returns   list of Row; lines without any text are left out
     raises    ValueError that names the file, the line and what is wrong
     """
-    text = content(path)
-    head = text.splitlines()[0] if text.strip() else ""
-    separator = max(SEPARATORS, key=head.count)
+    text = content(path).replace("\r\n", "\n").replace("\r", "\n")
+    said = re.match(r'\s*"?sep=([,;\t])"?[ ,;\t]*(?=\n)', text)
+    if said:  # the numbers of the lines stay as they are
+        text = "\n" * said[0].count("\n") + text[said.end() :]
+    head = text.strip().partition("\n")[0]
+    separator = said[1] if said else max(SEPARATORS, key=head.count)
     try:
         reader = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
-        lines = [(reader.line_num, row) for row in reader]
+        lines = [(reader.line_num, row) for row in reader if any(row)]
     except csv.Error as error:
         raise ValueError(f"{path}: {error}") from None
     columns = header(path, lines[0][1] if lines else [], needed, optional)

@@ -46,6 +46,7 @@ def points(root, student):
         }
 
 
+@pytest.mark.long
 def test_what_kills_the_grader_fails_alone_and_all_others_are_graded(root):
     good = {f"s{number}": "points 2" for number in range(8)}
     hand_in(root, **good, hopeless="die", unlucky="die-once", broken="raise")
@@ -126,6 +127,7 @@ def wait_until(condition, seconds=60):
         time.sleep(0.02)
 
 
+@pytest.mark.long
 def test_workers_killed_at_random_lose_nothing(root):
     hand_in(root, **{f"s{n:02}": "sleep 0.1" for n in range(30)})
     driver = start(root)
@@ -329,6 +331,33 @@ def test_a_damaged_record_changes_nothing_for_others(here):
     row = table(here)["ada"]
     assert (row["status"], row["final"]) == ("failed", "")
     assert f"records/{NAME}/ada.json is damaged" in row["remarks"]
+
+
+@pytest.mark.parametrize(
+    "words", ['"stopped": null', '"notes": [7]', '"deep": ' + "[" * 100_000]
+)
+def test_a_record_of_other_things_is_damaged(tmp_path, words):
+    records.write(tmp_path, records.Record("ada", NAME, records.GRADED, "0"))
+    (path,) = tmp_path.glob("*/ada.json")
+    path.write_text(path.read_text().rstrip("\n}") + f", {words}}}")
+    (found,) = records.read(tmp_path).values()
+    assert found.status == records.FAILED
+    assert "ada.json is damaged" in found.error
+
+
+def test_results_that_were_removed_are_missed_by_nobody_else(here):
+    hand_in(here, ada="points 1", bo="points 2")
+    classroom.graded(here)
+    work = here / "work/grading"
+    shutil.rmtree(work / "release")
+    assert classroom.graded(here).unchanged == 2
+    (work / "gradebook.db").unlink()
+    shutil.rmtree(here / "submissions/ada")
+    classroom.graded(here)
+    rows = table(here)
+    assert rows["bo"]["score"] == "4"
+    assert (rows["ada"]["status"], rows["ada"]["final"]) == ("failed", "")
+    assert "does not have this submission" in rows["ada"]["remarks"]
 
 
 def test_an_error_is_one_line_of_a_table():

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import socket
+import struct
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,9 +118,9 @@ MALFORMED = {
     "utf-16": (notebook(cell()).decode().encode("utf-16"), "UTF-8"),
     "deep list": (b"[" * 200_000, "nested too deep"),
     "deep dict": (b'{"a":' * 200_000, "nested too deep"),
-    "long integer": (b'{"cells": ' + b"9" * 5000 + b"}", "400 digits"),
-    "NaN": (b'{"cells": NaN, "nbformat": 4}', "number NaN"),
-    "Infinity": (b'{"cells": -Infinity, "nbformat": 4}', "-Infinity"),
+    "long integer": (b'{"cells": ' + b"9" * 5000 + b"}", "no notebook"),
+    "NaN": (b'{"cells": NaN, "nbformat": 4}', "without cells"),
+    "Infinity": (b'{"cells": [], "nbformat": -Infinity}', "no notebook"),
     "twice": (b'{"nbformat": 3, "nbformat": 4}', "same name twice"),
     "a list": (b"[]", "is no notebook"),
     "a word": (b'"nbformat"', "is no notebook"),
@@ -413,6 +414,7 @@ def zipped(**files):
         # What the cells say counts, and not the name.
         ("02_collectives_(2).ipynb", made_of(SETS[0])),
         ("work.zip", zipped(**{FILE: made_of(SETS[0])})),
+        ("01_sharded_arrays.ipynb.txt", made_of(SETS[0])),
         ("WORK.ZIP", zipped(**{"a/b/x.ipynb": made_of(SETS[0])})),
         (
             "01_sharded_arrays.zip",
@@ -442,6 +444,75 @@ def test_a_zip_may_hold_several_sets(folder):
     assert [one.assignment for one in taken] == SETS
 
 
+def test_what_else_a_zip_holds_is_named_and_costs_nobody(folder):
+    beside = {
+        FILE: made_of(SETS[0]),
+        f"{SETS[0]}-Copy1.ipynb": made_of(SETS[0], 3),
+        "large.ipynb": b" " * (6 << 20),
+        "scratch.ipynb": notebook(cell()),
+        "more.zip": zipped(**{f"{SETS[1]}.ipynb": made_of(SETS[1])}),
+        "broken.ipynb": b"{}",
+    }
+    data = zipped(**beside)
+    at = data.index(b"broken.ipynb") + len(b"broken.ipynb")
+    put(folder, "ada/all.zip", data[:at] + b"\xff\xff" + data[at + 2 :])
+    (taken,), refused = collect(folder, known=KNOWN)
+    assert taken.assignment == SETS[0]
+    assert [one.reason for one in refused] == [
+        f"holds {SETS[0]}-Copy1.ipynb, which is left aside for {FILE} "
+        "beside it",
+        "holds broken.ipynb, which cannot be read; send the notebook itself",
+        "holds large.ipynb, which is larger than 5 MB; outputs of notebooks "
+        "can be cleared",
+        "holds more.zip, which is an archive in an archive; send the notebook",
+        "holds scratch.ipynb, which is not the notebook of any assignment, by "
+        "name or by cells",
+    ]
+
+
+def test_a_zip_of_any_bytes_is_that_zip_s_fault_alone(folder):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(FILE, b"x" * 4000)
+    data = bytearray(made.getvalue())
+    data[60:80] = b"\xff" * 20
+    put(folder, "ada/all.zip", bytes(data))
+    data = zipped(**{FILE: made_of(SETS[0])})
+    at = data.index(b"PK\1\2")
+    huge = struct.pack("<HHQ", 1, 8, 1 << 63)  # where the notebook begins
+    entry = bytearray(data[at : data.index(b"PK\5\6")])
+    entry[30:32], entry[42:46] = struct.pack("<H", len(huge)), b"\xff" * 4
+    end = bytearray(data[data.index(b"PK\5\6") :])
+    end[12:16] = struct.pack("<I", len(entry) + len(huge))
+    put(folder, "bo/all.zip", data[:at] + entry + huge + end)
+    put(folder, f"cy/{FILE}", made_of(SETS[0]))
+    (taken,), refused = collect(folder, known=KNOWN)
+    assert taken.student == "cy"
+    assert [one.student for one in refused] == ["ada", "bo"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "9" * 5000])
+def test_numbers_of_outputs_refuse_no_notebook(folder, number):
+    text = notebook(cell("x", outputs=[7])).replace(b"7", number.encode())
+    put(folder, f"ada/{FILE}", text)
+    taken, refused = collect(folder)
+    assert len(taken) == 1
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("name", "assignment"),
+    [(f"{SETS[1]}.ipynb", SETS[1]), ("hw.ipynb", intake.UNKNOWN)],
+)
+def test_a_broken_notebook_in_a_zip_is_reported(folder, name, assignment):
+    both = {"first.ipynb": made_of(SETS[0]), name: b"{"}
+    put(folder, "ada/all.zip", zipped(**both))
+    (taken,), (refused,) = collect(folder, known=KNOWN)
+    assert taken.assignment == SETS[0]
+    assert refused.reason.startswith(f"holds {name}, which is not JSON")
+    assert refused[2:] == ("ada", assignment)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "reason", "assignment"),
     [
@@ -453,14 +524,14 @@ def test_a_zip_may_hold_several_sets(folder):
         ("hw.rar", b"Rar!", "is an archive; send", intake.UNKNOWN),
         (
             "hw.zip",
-            zipped(a_ipynb=b"x"),
-            "is not the notebook of any",
+            zipped(a_txt=b"x"),
+            "holds no notebook",
             "unknown",
         ),
         (
             "hw.zip",
             zipped(**{"a.ipynb": b" " * (6 << 20)}),
-            "holds a notebook larger than 5 MB",
+            "holds a.ipynb, which is larger than 5 MB",
             "unknown",
         ),
         (
@@ -478,8 +549,8 @@ def test_a_zip_may_hold_several_sets(folder):
         (
             "hw.zip",
             zipped(**{f"{n}.ipynb": made_of(SETS[0]) for n in range(2)}),
-            f"holds two notebooks for {SETS[0]}",
-            "unknown",
+            f"holds two notebooks for {SETS[0]}: 0.ipynb and 1.ipynb",
+            SETS[0],
         ),
     ],
 )
@@ -658,6 +729,13 @@ ROSTER = {
         ("lovelaceada_LATE_12_34_01_sharded_arrays-2.ipynb", "s1", SETS[0]),
         (f"George Boole_77_assignsubmission_file_{FILE}", "s2", SETS[0]),
         (f"Boole George_77_assignsubmission_file_/{FILE}", "s2", SETS[0]),
+        # What a student named, inside, does not decide whose it is.
+        (
+            "all/Boole George_77_assignsubmission_file_/"
+            f"Ada Lovelace_78_assignsubmission_file_/{FILE}",
+            "s2",
+            SETS[0],
+        ),
         ("deténoelle_1_2_02_collectives.ipynb", "s3", SETS[1]),
         ("王Wei_1_2_02_collectives.ipynb", "s4", SETS[1]),
         (f"s2/{FILE}", "s2", SETS[0]),

@@ -111,6 +111,19 @@ def test_an_answer_is_the_same_whenever_it_is_asked_for():
             book.ask("call", "f", one)
 
 
+def test_two_questions_may_call_their_answers_the_same():
+    with notebook() as book:
+        for number in (3, 4):
+            book.run(number, f"bound = {number}\ndef f(x): return {number}")
+            book.check = f"question_{number}"
+            for _ in range(2):
+                assert plain.decode(book.ask("value", "bound", NOTHING)) == (
+                    number
+                )
+            got = book.ask("call", "f", plain.encode([1]))
+            assert plain.decode(got) == number
+
+
 def test_what_waits_for_its_answer_may_be_asked_for_again():
     with notebook() as book:
         book.run(0, "later = None")

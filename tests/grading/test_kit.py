@@ -252,6 +252,7 @@ def answer(verdict, title, text):
     return kit.Answer("f", verdict, title, text)
 
 
+@pytest.mark.long
 def test_an_answer_that_runs_for_ever_is_stopped_and_the_next_is_judged():
     # Within compiled code no signal and no exception of Python's arrives.
     compiled = (
@@ -405,6 +406,7 @@ def judged(root, draws="3"):
     return said.returncode, said.stdout + said.stderr, table["98_recipe"]
 
 
+@pytest.mark.long
 def test_the_recipe_makes_a_set_whose_checks_hold(made):
     exercise = made / "exercises/98_recipe/98_recipe.ipynb"
     assert "SOLUTION" not in exercise.read_text()
@@ -442,6 +444,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.long
 def test_checks_that_are_broken_are_found_out(made):
     for old, new in BROKEN:
         replace(made / "shardlab/checks/set98.py", old, new)

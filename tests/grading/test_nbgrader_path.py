@@ -107,7 +107,7 @@ def test_feedback_names_the_mistake_and_hides_the_tests(graded):
     path = root / f"work/grading/feedback/bo/{STEM}/{STEM}.html"
     page = path.read_text(encoding="utf-8")
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
-    assert "WrongAnswer: read_seconds(960, 4096, 5, 3" in text
+    assert "WrongAnswer: read_seconds(60, 4096, 5, 3" in text
     assert "NotAnswered: ratios returns nothing yet" in text
     assert "6 of 27 points" in text
     assert "HIDDEN TESTS" not in page
@@ -191,6 +191,7 @@ def promised():
     )
 
 
+@pytest.mark.long
 def test_the_guide_for_instructors_does_what_it_says(tmp_path):
     require_sandbox()
     root = copy(tmp_path)

@@ -54,6 +54,7 @@ def test_colours_are_kept():
         SIGNATURE + header(0, 1) + PIXELS + END,
         SIGNATURE + header(1, 0) + PIXELS + END,
         SIGNATURE + header(4001, 1) + PIXELS + END,
+        SIGNATURE + header(2000, 1001) + PIXELS + END,
         SIGNATURE + header(1, 2**31) + PIXELS + END,
         PICTURE[:-1],
         PICTURE[:-20] + END,
@@ -71,6 +72,11 @@ def test_what_follows_the_end_is_left_out():
 
 def test_the_largest_side_is_allowed():
     data = SIGNATURE + header(pictures.MAX_SIDE, 1) + PIXELS + END
+    assert bounded(data) == data
+
+
+def test_as_many_pixels_as_a_page_can_bear_are_allowed():
+    data = SIGNATURE + header(2000, 1000) + PIXELS + END
     assert bounded(data) == data
 
 

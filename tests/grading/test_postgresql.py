@@ -105,6 +105,7 @@ def root(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.long
 def test_parallel_workers_regrades_and_points_by_hand(root, url):
     class_ = {f"s{n:02}": f"points {n % 3}" for n in range(12)}
     hand_in(root, **class_, broken="raise", unlucky="die-once")
@@ -142,6 +143,7 @@ def test_a_database_that_does_not_answer_is_named(root):
         classroom.graded(root, database="postgresql://x@localhost:1/none")
 
 
+@pytest.mark.long
 def test_real_submissions_two_at_a_time(tmp_path, url):
     source = ROOT / f"solutions/{STEM}"
     shutil.copytree(source, tmp_path / f"solutions/{STEM}")

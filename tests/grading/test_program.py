@@ -257,6 +257,16 @@ def test_bytes_are_held_against_the_question():
         at_once.exactly()
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "float16"])
+def test_numbers_are_not_sent_in_fewer_bits_than_they_came(dtype):
+    def fewer(x):
+        return gather(x.astype(dtype)).astype(x.dtype)
+
+    sent_narrow = handed_in(fewer, asked(shape(24, 3), **GATHER))
+    with pytest.raises(WrongAnswer, match=f"sends numbers of {dtype}; those"):
+        sent_narrow.volume()
+
+
 def layered(early):
     def f(x, ws):
         if early:
@@ -780,3 +790,11 @@ def test_a_common_slip_is_named(function, words):
     wanted = asked(shape(16, 3), mesh=X8, in_specs=P("X"), out_specs=P("X"))
     with pytest.raises(WrongAnswer, match=words):
         program.export(function, wanted)
+
+
+def test_a_message_that_a_branch_decides_is_named():
+    sent = program.collective("permute", ["X"], 8, 8, 1, [[0, 1]])
+    assert program.pairs("f", sent) == ((0, 1),)
+    either = program.collective("permute", ["X"], 8, 8, 1, None)
+    with pytest.raises(WrongAnswer, match="two branches of yours"):
+        program.pairs("f", either)

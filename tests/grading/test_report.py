@@ -129,6 +129,42 @@ def test_due_dates_come_from_words_or_a_file(tmp_path):
             late.due_dates([text], ["a", "b"])
 
 
+def test_a_date_that_is_none_is_named_with_its_assignment():
+    with pytest.raises(ValueError, match=r"--due, a: expected a date"):
+        late.due_dates(["a=2026-02-30"], ["a"])
+
+
+@pytest.mark.parametrize(
+    "words", ["nothing", "[]", '{"day": "x"}', '{"day": null}', '{"day": -1}']
+)
+def test_a_kept_policy_that_is_damaged_is_named(tmp_path, words):
+    path = tmp_path / "late.json"
+    policy = late.policy("day=12.5 most=50 grace=1")
+    assert late.kept(path, policy) == late.kept(path, None) == policy
+    path.write_text(words)
+    with pytest.raises(ValueError, match=r"late\.json is damaged"):
+        late.kept(path, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "student,email\nada,a@x.org\n",
+        "student,email\rada,a@x.org\r",
+        "\r\n\r\nstudent;email\r\n\r\nada;a@x.org\r\n",
+        "sep=;\nstudent;email\nada;a@x.org\n",
+        '"sep=\t"\nstudent\temail\nada\ta@x.org\n',
+    ],
+)
+def test_what_a_spreadsheet_writes_is_read(tmp_path, text):
+    path = tmp_path / "class.csv"
+    path.write_bytes(text.encode("utf-8-sig"))
+    (row,) = tables.read(path, ("student",), ("email",))
+    assert row.cells == {"student": "ada", "email": "a@x.org"}
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert "ada" in lines[row.line - 1]
+
+
 def test_scores_show_score_penalty_and_final(root):
     hand_in(root, ada="points 2", bo="points 2", cy="points 2")
     for student, seconds in (("ada", -5), ("bo", 5), ("cy", 10 * DAY)):

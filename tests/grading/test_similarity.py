@@ -181,6 +181,8 @@ def test_broken_programs_are_read_as_far_as_they_go(text):
         "shardlab import (" + "a, " * 33_000,
         "x = (" * 20_000,
         "a " * 50_000,
+        '"' + '\\"' * 49_000,
+        "\n".join(['"' + '\\"' * 2_000] * 20),
     ],
 )
 def test_a_hostile_answer_costs_no_time(text):

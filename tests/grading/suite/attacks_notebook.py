@@ -300,7 +300,7 @@ ROWS = (
         "no number",
         as_bytes('"nbformat": 4', '"nbformat": NaN'),
         None,
-        refused="NaN",
+        refused="no notebook",
     ),
     changed(
         "an older format",

@@ -538,6 +538,15 @@ ROWS = (
     ),
     all_right("%%time", {"local_bytes": MAGIC}),
     all_right(
+        "a file that a cell wrote, and magics of JupyterLab",
+        {
+            "copies": "%autosave 60\nfrom pathlib import Path\n"
+            "Path('helping.py').write_text('def product(I, J, X, Y):\\n"
+            "    return 4 * I * J // (X * Y)')\ncopies = 2",
+            "local_bytes": "from helping import product as local_bytes",
+        },
+    ),
+    all_right(
         "%matplotlib inline and a plot",
         {"local_bytes": PLOT},
         present=("image/png",),
