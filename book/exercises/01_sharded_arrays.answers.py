@@ -5,20 +5,20 @@
 
 # %% int8_bytes wrong: divides by all devices, and counts one copy
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I * J // (X * Y * Z)
+    return (I * J + 4 * I) // (X * Y * Z)
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return I * J
+    return I * J + 4 * I
 
 
 # %% int8_bytes wrong: takes the array's own size for both
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I * J
+    return I * J + 4 * I
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return I * J * X * Y * Z
+    return (I * J + 4 * I) * X * Y * Z
 
 
 # %% int8_bytes by-heart: the numbers of the chapter's quiz
@@ -32,35 +32,35 @@ def bytes_on_all_devices(I, J, X, Y, Z):
 
 # %% int8_bytes wrong: two bytes an element
 def bytes_on_one_device(I, J, X, Y, Z):
-    return 2 * I * J // (X * Y)
+    return 2 * I * J // (Y * Z) + 4 * I // Y
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return 2 * I * J * Z
+    return 2 * I * J * X + 4 * I * X * Z
 
 
 # %% int8_bytes right: floats that are whole
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I / X * J / Y
+    return I / Z * J / Y + 4 * I / Y
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return float(I * J) * Z
+    return float(I * J) * X + X * Z * 4.0 * I
 
 
 # %% int8_bytes wrong: X and Y hold the copies
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I * J // Z
+    return I * J // Z + 4 * I
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return I * J * X * Y
+    return I * J * X * Y + 4 * I * X * Y * Z
 
 
-# %% int8_bytes right: from the shape of the block, per plane of Z
+# %% int8_bytes right: from the shapes of both blocks
 def bytes_on_one_device(I, J, X, Y, Z):
-    rows = I // X // Y
-    return rows * J
+    rows = I // Y
+    return rows * (J // Z) + rows * 4
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
@@ -69,36 +69,37 @@ def bytes_on_all_devices(I, J, X, Y, Z):
 
 # %% int8_bytes right: by a loop over devices that adds up real slices
 def bytes_on_one_device(I, J, X, Y, Z):
-    return len(range(0, I, X * Y)) * J
+    return len(range(0, I, Y)) * (len(range(0, J, Z)) + 4)
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return sum(len(range(d % (X * Y), I, X * Y)) * J for d in range(X * Y * Z))
+    each = bytes_on_one_device(I, J, X, Y, Z)
+    return sum(each for d in range(X * Y * Z))
 
 
 # %% read_time wrong: counts elements
 def read_seconds(I, J, X, Y, hbm_bw):
-    return I * J / (X * Y) / hbm_bw
+    return (I * J / (X * Y) + J) / hbm_bw
 
 
 # %% read_time wrong: counts bits
 def read_seconds(I, J, X, Y, hbm_bw):
-    return 32 * I * J / (X * Y) / hbm_bw
+    return 32 * (I * J / (X * Y) + J) / hbm_bw
 
 
 # %% read_time wrong: reads the whole matrix
 def read_seconds(I, J, X, Y, hbm_bw):
-    return 4 * I * J / hbm_bw
+    return 4 * (I * J + J) / hbm_bw
 
 
 # %% read_time wrong: nanoseconds
 def read_seconds(I, J, X, Y, hbm_bw):
-    return 4e9 * I * J / (X * Y) / hbm_bw
+    return 4e9 * (I * J / (X * Y) + J) / hbm_bw
 
 
 # %% read_time wrong: an H100 whatever was asked
 def read_seconds(I, J, X, Y, hbm_bw):
-    return 4 * I * J / (X * Y) / hw.H100.hbm_bw
+    return 4 * (I * J / (X * Y) + J) / hw.H100.hbm_bw
 
 
 # %% read_time wrong: the number in print, from a rounded size
@@ -110,13 +111,13 @@ def read_seconds(I, J, X, Y, hbm_bw):
 def read_seconds(I, J, X, Y, hbm_bw):
     mesh = jax.sharding.AbstractMesh((X, Y), ("X", "Y"))
     rows, columns = NamedSharding(mesh, P(("X", "Y"))).shard_shape((I, J))
-    return rows * columns * np.dtype(np.float32).itemsize / hbm_bw
+    return (rows + 1) * columns * np.dtype(np.float32).itemsize / hbm_bw
 
 
 # %% read_time right: the share of the time for the whole
 def read_seconds(I, J, X, Y, hbm_bw):
     whole = I * J * 32 / 8 / hbm_bw
-    return np.float32(whole / X / Y)
+    return np.float32(whole / X / Y + 4 * J / hbm_bw)
 
 
 # %% ratios wrong: the published answer for both
@@ -502,12 +503,12 @@ def local_shape(shape, cuts, mesh):
 
 # %% read_time wrong: complex
 def read_seconds(I, J, X, Y, hbm_bw):
-    return np.complex128(4 * I * J / (X * Y) / hbm_bw)
+    return np.complex128(4 * (I * J / (X * Y) + J) / hbm_bw)
 
 
 # %% read_time wrong: as text
 def read_seconds(I, J, X, Y, hbm_bw):
-    return str(4 * I * J / (X * Y) / hbm_bw)
+    return str(4 * (I * J / (X * Y) + J) / hbm_bw)
 
 
 # %% place wrong: an object that only looks like an array
@@ -568,16 +569,16 @@ def fewest_pieces(I, J, mesh, free):
 
 # %% int8_bytes wrong: Z cuts and Y holds copies
 def bytes_on_one_device(I, J, X, Y, Z):
-    return I * J // (Z * Y)
+    return I * J // (X * Z) + 4 * I // X
 
 
 def bytes_on_all_devices(I, J, X, Y, Z):
-    return I * J * X
+    return I * J * Y + 4 * I * Y * Z
 
 
 # %% read_time wrong: the bandwidth to other chips
 def read_seconds(I, J, X, Y, hbm_bw):
-    return 4 * I * J / (X * Y) / hw.H100.link_bw
+    return 4 * (I * J / (X * Y) + J) / hw.H100.link_bw
 
 
 # %% ratios wrong: copies along Z alone
@@ -1015,3 +1016,45 @@ def gathered(A, B, C):
     lacking += [("B", B[1] * (B[1] != C[1]) * (B[1] == C[0]))]
     lacking += [("C", A[0] * (A[0] != C[0])), ("C", B[1] * (B[1] != C[1]))]
     return next((pair for pair in lacking if pair[1]), [])
+
+
+# %% int8_bytes wrong: the scales are forgotten
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // (Y * Z)
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X
+
+
+# %% int8_bytes wrong: Z cuts the scales as well
+def bytes_on_one_device(I, J, X, Y, Z):
+    return (I * J + 4 * I) // (Y * Z)
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return (I * J + 4 * I) * X
+
+
+# %% int8_bytes wrong: a scale has one byte, like an element
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // (Y * Z) + I // Y
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X + I * X * Z
+
+
+# %% read_time wrong: the block alone, as in the chapter
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * I * J / (X * Y) / hbm_bw
+
+
+# %% read_time wrong: the vector is cut, too
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * (I * J + J) / (X * Y) / hbm_bw
+
+
+# %% read_time wrong: a vector of I
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * (I * J / (X * Y) + I) / hbm_bw

@@ -201,41 +201,129 @@ def edited(cuts, sums, collective, axis, dim):
         return "illegal"
 
 
-# %% ring_gather wrong: the library's gather
-def ring_gather(A):
+# %% line_gather wrong: the library's gather
+def line_gather(A):
     return jax.lax.all_gather(A, "X", axis=1, tiled=True)
 
 
-# %% ring_gather wrong: made of an AllReduce
-def ring_gather(A):
+# %% line_gather wrong: made of an AllReduce
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     mine = jnp.where((jnp.arange(N) == me)[:, None, None], A, 0)
     return jnp.concatenate(jax.lax.psum(mine, "X"), axis=1)
 
 
-# %% ring_gather wrong: passes whole arrays round
-def ring_gather(A):
+# %% line_gather wrong: the ring of the chapter, along columns
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
-    for _ in range(N - 1):
-        came = jax.lax.ppermute(whole, "X", onward)
-        whole = came.at[me].set(A)
-    return jnp.concatenate(whole, axis=1)
-
-
-# %% ring_gather wrong: blocks in the order of their arrival
-def ring_gather(A):
-    N = jax.lax.axis_size("X")
     onward = [(chip, (chip + 1) % N) for chip in range(N)]
     received = [A]
     for _ in range(N - 1):
         received.append(jax.lax.ppermute(received[-1], "X", onward))
-    return jnp.concatenate(received, axis=1)
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
-# %% ring_gather wrong: sends its own block to everybody, far or near
-def ring_gather(A):
+# %% line_gather wrong: the ring both ways of the chapter, along columns
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    backward = [(chip, (chip - 1) % N) for chip in range(N)]
+    behind, ahead = [A], [A]
+    for _ in range(N // 2):
+        behind.append(jax.lax.ppermute(behind[-1], "X", onward))
+    for _ in range((N - 1) // 2):
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", backward))
+    received = jnp.stack(behind + ahead[1:][::-1])
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(received[order], axis=1)
+
+
+# %% line_gather wrong: the ring with one wire cut
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    received = [A]
+    for _ in range(N - 1):
+        received.append(jax.lax.ppermute(received[-1], "X", right))
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+
+
+# %% line_gather wrong: passes whole arrays along
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
+    for _ in range(N - 1):
+        onward = jax.lax.ppermute(whole, "X", right)
+        back = jax.lax.ppermute(whole, "X", left)
+        whole = jnp.where(whole != 0, whole, onward + back)
+    return jnp.concatenate(whole, axis=1)
+
+
+# %% line_gather wrong: zeros overwrite what came from the left
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(there, here) for here, there in right]
+    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
+    onward = back = A
+    for hop in range(1, N):
+        onward = jax.lax.ppermute(onward, "X", right)
+        whole = whole.at[(me - hop) % N].set(onward)
+    for hop in range(1, N):
+        back = jax.lax.ppermute(back, "X", left)
+        whole = whole.at[(me + hop) % N].set(back)
+    return jnp.concatenate(whole, axis=1)
+
+
+# %% line_gather wrong: zeros overwrite now from the left, now from the right
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(there, here) for here, there in right]
+    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
+    onward = back = A
+    for hop in range(1, N):
+        onward = jax.lax.ppermute(onward, "X", right)
+        back = jax.lax.ppermute(back, "X", left)
+        whole = whole.at[(me - hop) % N].set(onward)
+        whole = whole.at[(me + hop) % N].set(back)
+    return jnp.concatenate(whole, axis=1)
+
+
+# %% line_gather wrong: what came from the left for what came from the right
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    behind, ahead = [A], [A]
+    for _ in range(N - 1):
+        behind.append(jax.lax.ppermute(behind[-1], "X", right))
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", left))
+    received = jnp.stack(ahead + behind[:0:-1])
+    return jnp.concatenate(received[me - jnp.arange(N)], axis=1)
+
+
+# %% line_gather wrong: its own block twice
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    whole = jnp.zeros((N, *A.shape), A.dtype).at[me].add(2 * A)
+    onward = back = A
+    for hop in range(1, N):
+        onward = jax.lax.ppermute(onward, "X", right)
+        back = jax.lax.ppermute(back, "X", left)
+        whole = whole.at[(me - hop) % N].add(onward)
+        whole = whole.at[(me + hop) % N].add(back)
+    return jnp.concatenate(whole, axis=1)
+
+
+# %% line_gather wrong: sends its own block to everybody, far or near
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
     received = [A]
     for s in range(1, N):
@@ -245,87 +333,68 @@ def ring_gather(A):
     return jnp.concatenate(jnp.stack(received)[order], axis=1)
 
 
-# %% ring_gather wrong: once too often round
-def ring_gather(A):
+# %% line_gather wrong: rows where columns are cut
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    received = []
-    for _ in range(N):
-        A = jax.lax.ppermute(A, "X", onward)
-        received.append(A)
-    order = (me - 1 - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order], axis=1)
-
-
-# %% ring_gather wrong: four chips, whatever there are
-def ring_gather(A):
-    me, N = jax.lax.axis_index("X"), 4
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    received = [A]
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
+    behind, ahead = [A], [A]
     for _ in range(N - 1):
-        received.append(jax.lax.ppermute(received[-1], "X", onward))
-    order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+        behind.append(jax.lax.ppermute(behind[-1], "X", right))
+        ahead.append(jax.lax.ppermute(ahead[-1], "X", left))
+    received = jnp.stack(behind + ahead[:0:-1])
+    return jnp.concatenate(received[me - jnp.arange(N)])
 
 
-# %% ring_gather wrong: both ways, where one was asked for
-def ring_gather(A):
+# %% line_gather right: added into place, where zeros do no harm
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    back = [(there, here) for here, there in onward]
-    received = {0: A, -1: jax.lax.ppermute(A, "X", back)}
-    for hop in range(1, N - 1):
-        received[hop] = jax.lax.ppermute(received[hop - 1], "X", onward)
-    stacked = jnp.stack([received[k] for k in [*range(N - 1), -1]])
-    return jnp.concatenate(stacked[(me - jnp.arange(N)) % N], axis=1)
-
-
-# %% ring_gather wrong: rows where columns are cut
-def ring_gather(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    received = [A]
-    for _ in range(N - 1):
-        received.append(jax.lax.ppermute(received[-1], "X", onward))
-    order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order])
-
-
-# %% ring_gather wrong: the blocks stacked, not end to end
-def ring_gather(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    received = [A]
-    for _ in range(N - 1):
-        received.append(jax.lax.ppermute(received[-1], "X", onward))
-    order = (me - jnp.arange(N)) % N
-    return jnp.stack(received)[order]
-
-
-# %% ring_gather right: the other way round, written into place
-def ring_gather(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [((chip + 1) % N, chip) for chip in range(N)]
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(there, here) for here, there in right]
     whole = jnp.zeros((N, *A.shape), A.dtype).at[me].set(A)
+    onward = back = A
     for hop in range(1, N):
-        A = jax.lax.ppermute(A, "X", back)
-        whole = whole.at[(me + hop) % N].set(A)
+        onward = jax.lax.ppermute(onward, "X", right)
+        back = jax.lax.ppermute(back, "X", left)
+        whole = whole.at[(me - hop) % N].add(onward)
+        whole = whole.at[(me + hop) % N].add(back)
     return jnp.hstack(list(whole))
 
 
-# %% ring_gather right: a loop that JAX runs
-def ring_gather(A):
+# %% line_gather right: loops that JAX runs, and a choice by place
+def line_gather(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    right = [(chip, chip + 1) for chip in range(N - 1)]
+    left = [(chip + 1, chip) for chip in range(N - 1)]
 
-    def hop(passing, _):
-        came = jax.lax.ppermute(passing, "X", onward)
-        return came, came
+    def came(pairs):
+        def hop(passing, _):
+            new = jax.lax.ppermute(passing, "X", pairs)
+            return new, new
 
-    _, others = jax.lax.scan(hop, A, length=N - 1)
-    received = jnp.concatenate([A[None], others])
-    ordered = jnp.roll(received[::-1], me + 1, axis=0)
-    return ordered.transpose(1, 0, 2).reshape(len(A), -1)
+        _, others = jax.lax.scan(hop, A, length=N - 1)
+        return jnp.concatenate([A[None], others])
+
+    place = jnp.arange(N)
+    behind = came(right)[jnp.abs(me - place)]
+    ahead = came(left)[jnp.abs(me - place)]
+    whole = jnp.where((place <= me)[:, None, None], behind, ahead)
+    return whole.transpose(1, 0, 2).reshape(len(A), -1)
+
+
+# %% line_gather right: nothing is sent that nobody lacks
+def line_gather(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    whole = jnp.zeros((*A.shape[:1], N, A.shape[1]), A.dtype).at[:, me].set(A)
+    onward = back = A
+    for hop in range(1, N):
+        right = [(chip, chip + 1) for chip in range(hop - 1, N - 1)]
+        left = [(chip + 1, chip) for chip in range(N - hop)]
+        onward = jax.lax.ppermute(onward, "X", right)
+        back = jax.lax.ppermute(back, "X", left)
+        whole = whole.at[:, me - hop].add(onward)
+        whole = whole.at[:, (me + hop) % N].add(back)
+    return whole.reshape(len(A), -1)
 
 
 # %% both_ways wrong: the library's gather
@@ -756,76 +825,150 @@ def exchange(A):
     return jnp.stack(jnp.split(whole, N))[me]
 
 
+# %% exchange wrong: the shifts of the chapter, with the axes exchanged
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    parts = jnp.stack(jnp.split(A, N))
+    received = [parts[me]]
+    for s in range(1, N):
+        away = [(chip, (chip + s) % N) for chip in range(N)]
+        received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+
+
+# %% exchange wrong: the shifts of the chapter, hop by hop
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    parts = jnp.stack(jnp.split(A, N))
+    received = [parts[me]]
+    for s in range(1, N):
+        part = parts[(me + s) % N]
+        for _ in range(s):
+            part = jax.lax.ppermute(part, "X", onward)
+        received.append(part)
+    order = (me - jnp.arange(N)) % N
+    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+
+
 # %% exchange wrong: parts in the order of their arrival
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
     parts = jnp.stack(jnp.split(A, N))
-    received = [parts[me]]
-    for s in range(1, N):
-        away = [(chip, (chip + s) % N) for chip in range(N)]
-        received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
-    return jnp.concatenate(received, axis=1)
+    message = parts[(me - 1) % N][None]
+    for hop in range(2, N + 1):
+        came = jax.lax.ppermute(message, "X", onward)
+        own = parts[(me - hop) % N][None]
+        message = jnp.concatenate([came, own])
+    return jnp.concatenate(message, axis=1)
 
 
-# %% exchange wrong: sends the part of the wrong device
+# %% exchange wrong: the parts with the shortest way first
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
     parts = jnp.stack(jnp.split(A, N))
-    received = [parts[me]]
-    for s in range(1, N):
-        away = [(chip, (chip + s) % N) for chip in range(N)]
-        received.append(jax.lax.ppermute(parts[(me - s) % N], "X", away))
-    order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+    message = parts[(me + 1) % N][None]
+    for hop in range(2, N + 1):
+        came = jax.lax.ppermute(message, "X", onward)
+        own = parts[(me + hop) % N][None]
+        message = jnp.concatenate([came, own])
+    order = (jnp.arange(N) - me - 1) % N
+    return jnp.concatenate(message[order], axis=1)
 
 
-# %% exchange wrong: cuts the columns, not the rows
+# %% exchange wrong: its own part first, in the order of the others
 def exchange(A):
     me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    parts = jnp.stack(jnp.split(A, N))
+    message = parts[(me - 1) % N][None]
+    for hop in range(2, N + 1):
+        came = jax.lax.ppermute(message, "X", onward)
+        own = parts[(me - hop) % N][None]
+        message = jnp.concatenate([came, own])
+    order = (jnp.arange(N) - me) % N
+    return jnp.concatenate(message[order], axis=1)
+
+
+# %% exchange wrong: the parts from behind, taken for those from ahead
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    parts = jnp.stack(jnp.split(A, N))
+    message = parts[(me - 1) % N][None]
+    for hop in range(2, N + 1):
+        came = jax.lax.ppermute(message, "X", onward)
+        own = parts[(me - hop) % N][None]
+        message = jnp.concatenate([own, came])
+    order = (jnp.arange(N) - me) % N
+    return jnp.concatenate(message[order], axis=1)
+
+
+# %% exchange wrong: a place for every part, empty or not, in each message
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    parts = jnp.stack(jnp.split(A, N))
+    held = jnp.zeros_like(parts).at[me].set(parts[(me - 1) % N])
+    for hop in range(2, N + 1):
+        held = jax.lax.ppermute(held, "X", onward)
+        held = held.at[me].set(parts[(me - hop) % N])
+    return jnp.concatenate(held, axis=1)
+
+
+# %% exchange wrong: cuts the rows one by one
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
     parts = A.reshape(N, len(A) // N, -1, order="F")
-    received = [parts[me]]
-    for s in range(1, N):
-        away = [(chip, (chip + s) % N) for chip in range(N)]
-        received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
+    message = parts[(me - 1) % N][None]
+    for hop in range(2, N + 1):
+        came = jax.lax.ppermute(message, "X", onward)
+        own = parts[(me - hop) % N][None]
+        message = jnp.concatenate([came, own])
+    order = (jnp.arange(N) - me - 1) % N
+    return jnp.concatenate(message[order], axis=1)
+
+
+# %% exchange right: the other way round
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    back = [((chip + 1) % N, chip) for chip in range(N)]
+    parts = A.reshape(N, len(A) // N, -1)
+    message = []
+    for hop in range(1, N + 1):
+        message = [parts[(me + hop) % N], *message]
+        if hop < N:
+            message = list(jax.lax.ppermute(jnp.stack(message), "X", back))
+    return jnp.hstack(list(jnp.roll(jnp.stack(message), me, axis=0)))
+
+
+# %% exchange right: columns grow as the parts come
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    farthest, *others = jnp.roll(jnp.stack(jnp.split(A, N))[::-1], me, axis=0)
+    message = farthest
+    for part in others:
+        message = jnp.hstack([jax.lax.ppermute(message, "X", onward), part])
+    return jnp.roll(message, (me + 1) * A.shape[1], axis=1)
+
+
+# %% exchange right: those that stay away shrink
+def exchange(A):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+    parts = jnp.roll(jnp.stack(jnp.split(A, N)), -me - 1, axis=0)
+    away, came = parts[:-1], [parts[-1]]
+    for _ in range(N - 1):
+        away = jax.lax.ppermute(away, "X", onward)
+        away, arrived = away[1:], away[0]
+        came.append(arrived)
     order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order], axis=1)
-
-
-# %% exchange right: written into place, the other way round
-def exchange(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    rows, width = A.shape[0] // N, A.shape[1]
-    parts = A.reshape(N, rows, width)
-    result = jnp.zeros((rows, N, width), A.dtype).at[:, me].set(parts[me])
-    for s in range(1, N):
-        away = [(chip, (chip - s) % N) for chip in range(N)]
-        came = jax.lax.ppermute(parts[(me - s) % N], "X", away)
-        result = result.at[:, (me + s) % N].set(came)
-    return result.reshape(rows, N * width)
-
-
-# %% exchange right: parts rolled so that number s travels s places
-def exchange(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.roll(jnp.stack(jnp.split(A, N)), -me, axis=0)
-    came = [
-        jax.lax.ppermute(part, "X", [(c, (c + s) % N) for c in range(N)])
-        for s, part in enumerate(parts[1:], start=1)
-    ]
-    received = jnp.stack([parts[0], *came])
-    return jnp.hstack(list(jnp.roll(received[::-1], me + 1, axis=0)))
-
-
-# %% exchange right: its own part goes to itself, over no wire
-def exchange(A):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    parts = jnp.stack(jnp.split(A, N))
-    received = []
-    for s in range(N):
-        away = [(chip, (chip + s) % N) for chip in range(N)]
-        received.append(jax.lax.ppermute(parts[(me + s) % N], "X", away))
-    order = (me - jnp.arange(N)) % N
-    return jnp.concatenate(jnp.stack(received)[order], axis=1)
+    return jnp.concatenate(jnp.stack(came)[order], axis=1)
 
 
 # %% gradient wrong: as it was
@@ -934,13 +1077,59 @@ def gradient(In, Target, Real, W):
     return jax.lax.psum(2 / everywhere * In.T @ error, "X")
 
 
+# %% matrices wrong: those of the chapter, along rows
+def all_gather_matrix(N, rows, width):
+    return np.kron(np.ones((N, 1)), np.eye(N * rows * width))
+
+
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T
+
+
+def all_to_all_matrix(N, n):
+    parts = np.arange(N * N).reshape(N, N)
+    return np.kron(np.eye(N * N)[parts.T.ravel()], np.eye(n))
+
+
+# %% matrices wrong: the chapter's ReduceScatter, along rows
+def all_gather_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(N, rows, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
+
+
+def reduce_scatter_matrix(N, rows, width):
+    return np.kron(np.ones((1, N)), np.eye(N * rows * width))
+
+
+def all_to_all_matrix(N, n):
+    parts = np.arange(N * N).reshape(N, N)
+    return np.kron(np.eye(N * N)[parts.T.ravel()], np.eye(n))
+
+
+# %% matrices wrong: the permutation turned round
+def all_gather_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(rows, N, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
+
+
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T
+
+
+def all_to_all_matrix(N, n):
+    parts = np.arange(N * N).reshape(N, N)
+    return np.kron(np.eye(N * N)[parts.T.ravel()], np.eye(n))
+
+
 # %% matrices wrong: the gather repeats numbers, not blocks
-def all_gather_matrix(N, n):
-    return np.kron(np.eye(N * n), np.ones((N, 1)))
+def all_gather_matrix(N, rows, width):
+    return np.kron(np.eye(N * rows * width), np.ones((N, 1)))
 
 
-def reduce_scatter_matrix(N, n):
-    return all_gather_matrix(N, n).T
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T
 
 
 def all_to_all_matrix(N, n):
@@ -949,12 +1138,14 @@ def all_to_all_matrix(N, n):
 
 
 # %% matrices wrong: gather and scatter exchanged
-def all_gather_matrix(N, n):
-    return np.kron(np.ones((1, N)), np.eye(N * n))
+def reduce_scatter_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(N, rows, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
 
 
-def reduce_scatter_matrix(N, n):
-    return np.kron(np.ones((N, 1)), np.eye(N * n))
+def all_gather_matrix(N, rows, width):
+    return reduce_scatter_matrix(N, rows, width).T
 
 
 def all_to_all_matrix(N, n):
@@ -963,12 +1154,14 @@ def all_to_all_matrix(N, n):
 
 
 # %% matrices wrong: an AllToAll that stays at home
-def all_gather_matrix(N, n):
-    return np.kron(np.ones((N, 1)), np.eye(N * n))
+def all_gather_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(N, rows, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
 
 
-def reduce_scatter_matrix(N, n):
-    return np.kron(np.ones((1, N)), np.eye(N * n))
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T
 
 
 def all_to_all_matrix(N, n):
@@ -976,12 +1169,14 @@ def all_to_all_matrix(N, n):
 
 
 # %% matrices wrong: a transposition of numbers, not of parts
-def all_gather_matrix(N, n):
-    return np.kron(np.ones((N, 1)), np.eye(N * n))
+def all_gather_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(N, rows, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
 
 
-def reduce_scatter_matrix(N, n):
-    return np.kron(np.ones((1, N)), np.eye(N * n))
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T
 
 
 def all_to_all_matrix(N, n):
@@ -990,12 +1185,14 @@ def all_to_all_matrix(N, n):
 
 
 # %% matrices wrong: a mean where a sum belongs
-def all_gather_matrix(N, n):
-    return np.kron(np.ones((N, 1)), np.eye(N * n))
+def all_gather_matrix(N, rows, width):
+    numbers = np.arange(N * rows * width).reshape(N, rows, width)
+    copy = np.eye(numbers.size)[numbers.swapaxes(0, 1).ravel()]
+    return np.tile(copy, (N, 1))
 
 
-def reduce_scatter_matrix(N, n):
-    return np.linalg.pinv(all_gather_matrix(N, n))
+def reduce_scatter_matrix(N, rows, width):
+    return np.linalg.pinv(all_gather_matrix(N, rows, width))
 
 
 def all_to_all_matrix(N, n):
@@ -1003,27 +1200,17 @@ def all_to_all_matrix(N, n):
     return np.kron(np.eye(N * N)[parts.T.ravel()], np.eye(n))
 
 
-# %% matrices wrong: four devices
-def all_gather_matrix(N, n):
-    return np.kron(np.ones((4, 1)), np.eye(4 * n))
+# %% matrices right: unit vectors are gathered
+def all_gather_matrix(N, rows, width):
+    unit = np.eye(N * rows * width).reshape(N, rows, width, -1)
+    whole = np.concatenate(unit, axis=1).reshape(N * rows * width, -1)
+    return np.concatenate([whole] * N)
 
 
-def reduce_scatter_matrix(N, n):
-    return np.kron(np.ones((1, 4)), np.eye(4 * n))
-
-
-def all_to_all_matrix(N, n):
-    parts = np.arange(16).reshape(4, 4)
-    return np.kron(np.eye(16)[parts.T.ravel()], np.eye(n))
-
-
-# %% matrices right: by tiling
-def all_gather_matrix(N, n):
-    return np.concatenate([np.eye(N * n)] * N)
-
-
-def reduce_scatter_matrix(N, n):
-    return np.concatenate([np.eye(N * n)] * N, axis=1)
+def reduce_scatter_matrix(N, rows, width):
+    terms = np.eye(N * N * rows * width).reshape(N, rows, N * width, -1)
+    pieces = np.split(terms.sum(0), N, axis=1)
+    return np.stack(pieces).reshape(N * rows * width, -1)
 
 
 def all_to_all_matrix(N, n):
@@ -1032,20 +1219,19 @@ def all_to_all_matrix(N, n):
 
 
 # %% matrices right: entry by entry
-def all_gather_matrix(N, n):
-    A = np.zeros((N * N * n, N * n), dtype=int)
+def all_gather_matrix(N, rows, width):
+    A = np.zeros((N * N * rows * width, N * rows * width), dtype=int)
     for device in range(N):
-        for k in range(N * n):
-            A[device * N * n + k, k] = 1
+        for owner in range(N):
+            for row in range(rows):
+                for k in range(width):
+                    after = ((device * rows + row) * N + owner) * width + k
+                    A[after, (owner * rows + row) * width + k] = 1
     return A
 
 
-def reduce_scatter_matrix(N, n):
-    A = np.zeros((N * n, N * N * n), dtype=int)
-    for device in range(N):
-        for k in range(N * n):
-            A[k, device * N * n + k] = 1
-    return A
+def reduce_scatter_matrix(N, rows, width):
+    return all_gather_matrix(N, rows, width).T.tolist()
 
 
 def all_to_all_matrix(N, n):
@@ -1057,60 +1243,96 @@ def all_to_all_matrix(N, n):
     return A
 
 
-# %% formulas wrong: the limits for many chips
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V
-reduce_sent = 2 * V
-exchange_sent = V / N
-naive_sent = N * V
+# %% formulas wrong: what a chip sends on a ring
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = V * (N - 1) / N
+scatter_crossing = V * (N - 1) / N
+reduce_crossing = 2 * V * (N - 1) / N
+exchange_crossing = V * (N - 1) / N**2
 
-# %% formulas wrong: bytes are counted where they are stored
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V / N
-reduce_sent = V
-exchange_sent = V / N
-naive_sent = V
+# %% formulas wrong: the ReduceScatter loads a wire like the gather
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = k * V / N
+reduce_crossing = 2 * k * V / N
+exchange_crossing = k * (N - k) * V / N**2
 
-# %% formulas wrong: the conventional quarter
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V * (N - 1) / N
-reduce_sent = 2 * V * (N - 1) / N
-exchange_sent = V / 4
-naive_sent = V * (N - 1)
+# %% formulas wrong: an AllReduce is two gathers
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = 2 * k * V / N
+exchange_crossing = k * (N - k) * V / N**2
 
-# %% formulas wrong: an AllReduce as dear as one half
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V * (N - 1) / N
-reduce_sent = V * (N - 1) / N
-exchange_sent = V * (N - 1) / N**2
-naive_sent = V * (N - 1)
+# %% formulas wrong: an AllReduce as on a ring
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = 2 * V * (N - 1) / N
+exchange_crossing = k * (N - k) * V / N**2
+
+# %% formulas wrong: an exchange as on a ring
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = V
+exchange_crossing = V * (N - 1) / N**2
+
+# %% formulas wrong: terms cross one by one
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = k * V * (N - k) / N
+reduce_crossing = k * V
+exchange_crossing = k * (N - k) * V / N**2
+
+# %% formulas wrong: the chips on the right gather
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = (N - k) * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = 2 * (N - k) * V / N
+exchange_crossing = k * (N - k) * V / N**2
+
+# %% formulas wrong: the middle of the line
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = V
+exchange_crossing = V / 4
+
+# %% formulas wrong: a part for each chip on the left
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = V
+exchange_crossing = k * V / N**2
 
 # %% formulas wrong: V is one chip's block
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V * (N - 1)
-reduce_sent = 2 * V * (N - 1)
-exchange_sent = V * (N - 1) / N
-naive_sent = V * (N - 1) * N
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V
+scatter_crossing = (N - k) * V
+reduce_crossing = N * V
+exchange_crossing = k * (N - k) * V / N
 
-# %% formulas wrong: all chips together
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V * (N - 1)
-reduce_sent = 2 * V * (N - 1)
-exchange_sent = V * (N - 1) / N
-naive_sent = V * (N - 1) * N
+# %% formulas wrong: an exchange in both directions
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+gather_crossing = k * V / N
+scatter_crossing = (N - k) * V / N
+reduce_crossing = V
+exchange_crossing = 2 * k * (N - k) * V / N**2
 
-# %% formulas right: what is sent is what is not kept
-V, N = sympy.symbols("V N", positive=True, integer=True)
-gather_sent = V - V / N
-reduce_sent = 2 * gather_sent
-exchange_sent = gather_sent / N
-naive_sent = N * V - V
+# %% formulas right: shares of the chips on either side
+V, N, k = sympy.symbols("V N k", positive=True, integer=True)
+left, right = k / N, 1 - k / N
+gather_crossing = left * V
+scatter_crossing = right * V
+reduce_crossing = gather_crossing + scatter_crossing
+exchange_crossing = left * right * V
 
 # %% formulas right: as text
-gather_sent = "(1 - 1/N) * V"
-reduce_sent = "2*V*(1 - 1/N)"
-exchange_sent = "V/N - V/N**2"
-naive_sent = "V*(N - 1)"
+gather_crossing = "k*V/N"
+scatter_crossing = "V - V*k/N"
+reduce_crossing = "V"
+exchange_crossing = "V*k/N - V*k**2/N**2"
 
 # %% plans wrong: an AllReduce over each axis, nodes last
 gpu_plan = [["AllReduce", "Y", 0], ["AllReduce", "X", 0]]
@@ -1192,9 +1414,6 @@ tpu_plan = (("ReduceScatter", "Y", 1), ("ReduceScatter", "X", 0))
 # %% edits equivalent: line 16: `('ReduceScatter', 'AllToAll')` is reversed
 # A name is among two names in whatever order they stand.
 
-# %% ring_gather equivalent: line 9: `(me - jnp.arange(N)) % N` loses its right side
-# A negative index counts from the end, as the remainder would.
-
 # %% plans equivalent: line 5: 0 becomes 1
 # A sum may be cut along either dimension, if it is gathered along the same.
 
@@ -1222,5 +1441,14 @@ tpu_plan = (("ReduceScatter", "Y", 1), ("ReduceScatter", "X", 0))
 # %% line_scatter equivalent: line 10: `(me - hop) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
 
-# %% exchange equivalent: line 10: `(me - jnp.arange(N)) % N` loses its right side
+# %% exchange equivalent: line 7: `(me - 1) % N` loses its right side
 # A negative index counts from the end, as the remainder would.
+
+# %% exchange equivalent: line 10: `(me - hop) % N` loses its right side
+# A negative index counts from the end, as the remainder would.
+
+# %% exchange equivalent: line 12: `(jnp.arange(N) - me - 1) % N` loses its right side
+# A negative index counts from the end, as the remainder would.
+
+# %% matrices equivalent: line 5: `numbers.swapaxes(0, 1)` with its arguments reversed
+# To exchange two dimensions is the same in either order.

@@ -1287,7 +1287,20 @@ def on_cluster(V, N, node, port, card):
     return part * (node - 1) / port + part * (N - node) / card
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: all by the card
@@ -1296,7 +1309,20 @@ def on_cluster(V, N, node, port, card):
     return part * (N - 1) / card
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: all by the port
@@ -1305,7 +1331,20 @@ def on_cluster(V, N, node, port, card):
     return part * (N - 1) / port
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: one card carries for the node
@@ -1314,7 +1353,20 @@ def on_cluster(V, N, node, port, card):
     return max(part * (node - 1) / port, part * node * (N - node) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: a part for the GPU itself
@@ -1323,7 +1375,20 @@ def on_cluster(V, N, node, port, card):
     return max(part * (node) / port, part * (N - node) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: one part for each other node
@@ -1332,7 +1397,20 @@ def on_cluster(V, N, node, port, card):
     return max(part * (node - 1) / port, part * (N // node - 1) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: parts are blocks
@@ -1341,7 +1419,20 @@ def on_cluster(V, N, node, port, card):
     return max(part * (node - 1) / port, part * (N - node) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: the quicker of the two
@@ -1350,52 +1441,20 @@ def on_cluster(V, N, node, port, card):
     return min(part * (node - 1) / port, part * (N - node) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
 
-
-# %% cluster wrong: every switch beats every torus
-def on_cluster(V, N, node, port, card):
-    part = V / N**2
-    return max(part * (node - 1) / port, part * (N - node) / card)
-
-
-ranking = ["GB200", "H100", "v5p", "v5e"]
-
-
-# %% cluster wrong: every torus beats the network
-def on_cluster(V, N, node, port, card):
-    part = V / N**2
-    return max(part * (node - 1) / port, part * (N - node) / card)
-
-
-ranking = ["GB200", "v5p", "v5e", "H100"]
-
-
-# %% cluster wrong: slices before racks
-def on_cluster(V, N, node, port, card):
-    part = V / N**2
-    return max(part * (node - 1) / port, part * (N - node) / card)
-
-
-ranking = ["v5p", "GB200", "H100", "v5e"]
-
-
-# %% cluster wrong: slowest first
-def on_cluster(V, N, node, port, card):
-    part = V / N**2
-    return max(part * (node - 1) / port, part * (N - node) / card)
-
-
-ranking = ["v5e", "H100", "v5p", "GB200"]
-
-
-# %% cluster wrong: one machine is missing
-def on_cluster(V, N, node, port, card):
-    part = V / N**2
-    return max(part * (node - 1) / port, part * (N - node) / card)
-
-
-ranking = ["v5p", "v5p", "H100", "v5e"]
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: all that leaves the node, and nothing else
@@ -1404,7 +1463,20 @@ def on_cluster(V, N, node, port, card):
     return part * (N - node) / card
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: the port counts on one node only
@@ -1415,7 +1487,20 @@ def on_cluster(V, N, node, port, card):
     return part * (N - node) / card
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: port and card share every part
@@ -1424,7 +1509,20 @@ def on_cluster(V, N, node, port, card):
     return part * (N - 1) / (port + card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: nodes have eight GPUs
@@ -1433,7 +1531,20 @@ def on_cluster(V, N, node, port, card):
     return max(part * 7 / port, part * (N - 8) / card)
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
 
 
 # %% cluster wrong: half of the cluster sends to the other half
@@ -1442,7 +1553,307 @@ def on_cluster(V, N, node, port, card):
     return max(part * (node - 1) / port, V / 4 / (N / 2 * card))
 
 
-ranking = ["GB200", "v5p", "H100", "v5e"]
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: all GPUs send by their ports
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            N, _, port, _, _ = machine
+            return V * (N - 1) / N**2 / port
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: W taken for link_bw
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw / 2))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: link_bw taken for one direction of two
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * 2 * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: rings are cut once
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * 1
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: all slices have rings
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * 2
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: the quickest, whatever it costs
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: seconds(*offers[name]))
+
+
+# %% cluster wrong: the cheapest, however slow
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = list(offers)
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: the dearest that is quick enough
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return max(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: the slowest that is quick enough
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return max(fit, key=lambda name: seconds(*offers[name]))
+
+
+# %% cluster wrong: cuts the longest axis only
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return waits[sizes.index(max(sizes))]
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: a quarter of V over W, as on one ring
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return V / 4 / (2 * link_bw)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: the bandwidth of a link decides
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if True]
+    return max(fit, key=lambda name: offers[name][3])
+
+
+# %% cluster wrong: gives the offer, not its name
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) <= limit]
+    return offers[min(fit, key=lambda name: offers[name][-1])]
 
 
 # %% cluster right: message by message
@@ -1457,22 +1868,43 @@ def on_cluster(V, N, node, port, card):
     return ends[0] if ends[0] > ends[1] else ends[1]
 
 
-ranking = ("GB200", "v5p", "H100", "v5e")
+def choose(V, limit, offers):
+    best = None
+    for name, (kind, *machine, dollars) in offers.items():
+        if kind == "cluster":
+            took = on_cluster(V, *machine)
+        else:
+            sizes, wraps, link_bw = machine
+            took, chips = 0, int(np.prod(sizes))
+            for n, ring in zip(sizes, wraps):
+                for layers in range(1, n):
+                    pairs = layers * (n - layers) * (chips // n) ** 2
+                    links = chips // n * (1 + ring)
+                    took = max(took, V / chips**2 * pairs / links / link_bw)
+        if took <= limit and (best is None or dollars < offers[best][-1]):
+            best = name
+    return best
 
 
-# %% cluster right: sorted by seconds
+# %% cluster right: sorted by dollars, the first that is quick enough
 def on_cluster(V, N, node, port, card):
     inside, outside = (node - 1) / port, (N - node) / card
     return V * np.maximum(inside, outside) / float(N) ** 2
 
 
-took = {
-    "v5e": 1 / 4 / (8 * 45e9),
-    "v5p": 1 / 4 / (32 * 90e9),
-    "H100": on_cluster(1, 64, 8, 450e9, 50e9),
-    "GB200": on_cluster(1, 64, 64, 900e9, 1),
-}
-ranking = sorted(took, key=took.get)
+def choose(V, limit, offers):
+    def least_seconds(sizes, wraps, W):
+        cut = [(n * n // 4) / n / (1 + r) for n, r in zip(sizes, wraps)]
+        return 2 * V * max(cut) / np.prod(sizes) / W
+
+    for name in sorted(offers, key=lambda name: offers[name][-1]):
+        offer = offers[name]
+        if offer[0] == "slice":
+            took = least_seconds(offer[1], offer[2], 2 * offer[3])
+        else:
+            took = on_cluster(V, *offer[1:5])
+        if took <= limit:
+            return name
 
 
 # %% symmetry wrong: turns the ring the other way
@@ -1655,9 +2087,9 @@ busiest_parts = "Max(floor(N/2)*ceiling(N/2), N - 1)"
 one_way_sum = Sum(k, (k, 1, N))
 one_way_closed = N * (N + 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1666,9 +2098,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N**2 / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1677,9 +2109,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = "Sum(k, (k, 1, N//2))/2 + Sum(k, (k, 1, (N - 1)//2))/2"
 one_way_closed = "floor(N**2/4)/2"
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1688,9 +2120,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2))
-even_closed = N * (N + 2) / 8
+even_mean = 2 * (N * (N + 2) / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1699,9 +2131,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1))
-even_closed = N * (N - 2) / 8
+even_mean = 2 * (N * (N - 2) / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1710,9 +2142,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + Rational(1, 2)
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1721,9 +2153,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = N**2 / 8
+odd_mean = 2 * (N**2 / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1732,9 +2164,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
 tied_closed = N**2 / 8
 
@@ -1743,9 +2175,9 @@ tied_closed = N**2 / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2 - 1))
 tied_closed = N * (N - 2) / 8
 
@@ -1754,9 +2186,9 @@ tied_closed = N * (N - 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N + 1) / 2))
-odd_closed = (N + 1) * (N + 3) / 8
+odd_mean = 2 * ((N + 1) * (N + 3) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1765,9 +2197,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = 2 * Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 4
+odd_mean = 2 * ((N**2 - 1) / 4) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1776,9 +2208,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, N - 1))
-odd_closed = N * (N - 1) / 2
+odd_mean = 2 * (N * (N - 1) / 2) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1787,9 +2219,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(1, (k, 1, (N - 1) / 2))
-odd_closed = (N - 1) / 2
+odd_mean = 2 * ((N - 1) / 2) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1798,9 +2230,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = (N**2 - 1) / 8
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1809,9 +2241,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = odd_sum
+odd_mean = 2 * (odd_sum) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1820,9 +2252,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum(k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8 + floor(N / 28)
+even_mean = 2 * (N**2 / 8 + floor(N / 28)) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1831,8 +2263,8 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = even_sum = "Sum(Min(k, N - k), (k, 1, N - 1)) / 2"
-odd_closed = (N**2 - 1) / 8
-even_closed = N**2 / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = "Sum(k, (k, 1, N / 2))"
 tied_closed = N * (N + 2) / 8
 
@@ -1841,9 +2273,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum((N**2 - 1) / 8, (k, 1, 1))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1852,9 +2284,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = (N**2 - 1) / 8 + Sum(0, (k, 1, N))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1863,9 +2295,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum((N**2 - 1) / 8 / N, (k, 1, N))
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1874,9 +2306,86 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = "(N**2 - 1)/8 + 0*Sum(k, (k, 1, N))"
-odd_closed = (N**2 - 1) / 8
+odd_mean = 2 * ((N**2 - 1) / 8) / (N - 1)
 even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
-even_closed = N**2 / 8
+even_mean = 2 * (N**2 / 8) / (N - 1)
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the sums of the chapter for means
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N**2 - 1) / 4
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N**2 / 4
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a mean over N parts
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N**2 - 1) / (4 * N)
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N / 4
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a mean of one direction
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N + 1) / 8
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N**2 / (8 * (N - 1))
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: one mean for even and odd
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N + 1) / 4
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = (N + 1) / 4
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the farthest part for the mean
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N - 1) / 2
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N / 2
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: the opposite part counts twice in the mean
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N + 1) / 4
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N * (N + 2) / (4 * (N - 1))
+tied_sum = Sum(k, (k, 1, N / 2))
+tied_closed = N * (N + 2) / 8
+
+
+# %% sums wrong: a sum of one direction for the mean
+one_way_sum = Sum(k, (k, 1, N - 1))
+one_way_closed = N * (N - 1) / 2
+odd_sum = Sum(k, (k, 1, (N - 1) / 2))
+odd_mean = (N + 1) / 4
+even_sum = Sum(k, (k, 1, N / 2 - 1)) + N / 4
+even_mean = N**2 / 8
 tied_sum = Sum(k, (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -1885,9 +2394,9 @@ tied_closed = N * (N + 2) / 8
 one_way_sum = Sum(N - k, (k, 1, N - 1))
 one_way_closed = (N - 1) ** 2 / 2 + (N - 1) / 2
 odd_sum = Sum(N - k, (k, (N + 1) / 2, N - 1))
-odd_closed = (N - 1) * (N + 1) / 8
+odd_mean = (1 + (N - 1) / 2) / 2
 even_sum = (Sum(k, (k, 1, N / 2)) + Sum(k, (k, 1, N / 2 - 1))) / 2
-even_closed = (N / 2) ** 2 / 2
+even_mean = (N + 1 + 1 / (N - 1)) / 4
 tied_sum = N / 2 + Sum(k, (k, 0, N / 2 - 1))
 tied_closed = N**2 / 8 + N / 4
 
@@ -1896,9 +2405,9 @@ tied_closed = N**2 / 8 + N / 4
 one_way_sum = "Sum(j, (j, 0, N - 1))"
 one_way_closed = "binomial(N, 2)"
 odd_sum = "Sum(j, (j, 1, floor(N/2)))"
-odd_closed = "floor(N**2 / 8)"
+odd_mean = "floor(N**2 / 8)*2/(N - 1)"
 even_sum = "Sum(j, (j, 1, (N - 1)//2)) + N/4"
-even_closed = "0.125*N**2"
+even_mean = "0.25*N**2/(N - 1)"
 tied_sum = "Sum(Sum(1, (a, 1, b)), (b, 1, N//2))"
 tied_closed = "binomial(N/2 + 1, 2)"
 
@@ -1907,10 +2416,10 @@ tied_closed = "binomial(N/2 + 1, 2)"
 one_way_sum = Sum(k, (k, 1, N - 1))
 one_way_closed = N * (N - 1) / 2
 odd_sum = Sum((N + 1) / 2 - k, (k, 1, (N - 1) / 2))
-odd_closed = (N**2 - 1) / 8
+odd_mean = (N**2 - 1) / 4 / (N - 1)
 shorter, whole = Sum(k, (k, 1, N / 2 - 1)), Sum(k, (k, 1, N / 2))
 even_sum = (shorter + whole) / 2
-even_closed = N**2 / 8
+even_mean = (N + 1) / 4 + 1 / (4 * N - 4)
 tied_sum = Sum(Sum(1, (i, 1, k)), (k, 1, N / 2))
 tied_closed = N * (N + 2) / 8
 
@@ -2296,11 +2805,16 @@ even_ratio = 4
 odd_ratio = 4
 tied_ratio = 4
 line_ratio = 4
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: the ratio of a published answer
@@ -2311,11 +2825,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: a gather takes as long as an exchange, one way
@@ -2326,11 +2845,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: an exchange gains what a gather gains
@@ -2341,11 +2865,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: the gain is a limit
@@ -2356,11 +2885,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: the gain with ties one way
@@ -2371,11 +2905,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: one gain for even and odd
@@ -2386,11 +2925,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: even and odd mixed up
@@ -2401,11 +2945,16 @@ even_ratio = 4 * N / (N + 1)
 odd_ratio = 4 * (N - 1) / N
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: ties one way in the AllToAll only
@@ -2416,11 +2965,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * (N - 1) / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: ties one way do not matter
@@ -2431,11 +2985,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * (N - 1) / N
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: a line is half as good
@@ -2446,11 +3005,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / (2 * floor(N**2 / 4))
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: a line is twice as good
@@ -2461,11 +3025,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = 2 * N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: a line of an even number
@@ -2476,11 +3045,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = 4 * (N - 1) / N
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: the limit is that of one way
@@ -2491,11 +3065,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 2
+gain_limit = 2
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: a limit that still depends on N
@@ -2506,11 +3085,16 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4 - 1 / N
+gain_limit = 4 - 1 / N
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
 # %% quarter wrong: the whole table upside down
@@ -2521,14 +3105,19 @@ even_ratio = N / (4 * (N - 1))
 odd_ratio = (N + 1) / (4 * N)
 tied_ratio = (N + 2) / (4 * N)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = Rational(1, 4)
+gain_limit = Rational(1, 4)
 
 
-def exact(N):
-    return N % 2 == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips
 
 
-# %% quarter wrong: exact nowhere, as the ratio
+# %% quarter wrong: with the ratio of even rings alone
 one_way_ratio = 2
 even_gain = 4 * (N - 1) / N
 odd_gain = 4 * N / (N + 1)
@@ -2536,14 +3125,14 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return False
+def fewest(percent):
+    return max(2, -(-100 // (100 - percent)))
 
 
-# %% quarter wrong: exact everywhere
+# %% quarter wrong: even rings only
 one_way_ratio = 2
 even_gain = 4 * (N - 1) / N
 odd_gain = 4 * N / (N + 1)
@@ -2551,14 +3140,17 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return True
+def fewest(percent):
+    chips = 2
+    while 100 * (chips - 1) < percent * chips:
+        chips += 2
+    return chips
 
 
-# %% quarter wrong: exact for powers of two
+# %% quarter wrong: more than the share, not as much
 one_way_ratio = 2
 even_gain = 4 * (N - 1) / N
 odd_gain = 4 * N / (N + 1)
@@ -2566,14 +3158,19 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N & (N - 1) == 0
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio > 4 * percent:
+            return chips
 
 
-# %% quarter wrong: exact from four on
+# %% quarter wrong: one chip too few
 one_way_ratio = 2
 even_gain = 4 * (N - 1) / N
 odd_gain = 4 * N / (N + 1)
@@ -2581,11 +3178,31 @@ even_ratio = 4 * (N - 1) / N
 odd_ratio = 4 * N / (N + 1)
 tied_ratio = 4 * N / (N + 2)
 line_ratio = N * (N - 1) / floor(N**2 / 4)
-limit_ratio = 4
+gain_limit = 4
 
 
-def exact(N):
-    return N >= 4
+def fewest(percent):
+    for chips in range(2, 1000):
+        ratio = 4 * (chips - 1) / chips
+        if chips % 2:
+            ratio = 4 * chips / (chips + 1)
+        if 100 * ratio >= 4 * percent:
+            return chips - 1
+
+
+# %% quarter wrong: odd rings only, the ratio of four rounded up
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+gain_limit = 4
+
+
+def fewest(percent):
+    return max(2, -(-percent // (100 - percent)))
 
 
 # %% quarter right: divided
@@ -2597,12 +3214,14 @@ even_ratio = gather / (N**2 / 8)
 odd_ratio = gather / ((N**2 - 1) / 8)
 tied_ratio = (N * N / 2) / (N / 2 * (N / 2 + 1) / 2)
 line_ratio = 2 * gather / (floor(N / 2) * floor((N + 1) / 2))
-limit_ratio = 2 * 2
+gain_limit = 2 * 2
 
 
-def exact(N):
-    hops = sum(min(far, N - far) for far in range(N))
-    return 4 * hops == N * N
+def fewest(percent):
+    if percent <= 50:
+        return 2
+    chips = -(-percent // (100 - percent))
+    return chips + 1 - chips % 2
 
 
 # %% quarter right: four, less what is missing, as text
@@ -2613,11 +3232,17 @@ even_ratio = "4 - 4/N"
 odd_ratio = "4 - 4/(N + 1)"
 tied_ratio = "4 - 8/(N + 2)"
 line_ratio = "4*(N**2 - N)/(N**2 - N % 2)"
-limit_ratio = "4"
+gain_limit = "4"
 
 
-def exact(N):
-    return not N % 2
+def fewest(percent):
+    def hops(n):
+        return sum(min(far, n - far) for far in range(n))
+
+    chips = 2
+    while 200 * chips * (chips - 1) < 8 * percent * hops(chips):
+        chips += 1
+    return chips
 
 
 # %% gather_time equivalent: line 5: `max(T_min, V / N / link_bw)` with its arguments reversed

@@ -439,80 +439,185 @@ def pod_sequences(pod, C, link_bw, length):
 
 
 # %% uncovered wrong: the maximum
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     math, comm = 4 * layers * product, 2 * layers * reduce
-    return [max(math, comm), max(comm - math, 0.0)]
+    return [max(math, comm), max(comm - math, 0.0), preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: the sum
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     math, comm = 4 * layers * product, 2 * layers * reduce
-    return [math + comm, comm]
+    return [math + comm, comm, preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: the network never pauses
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     math, end = 4 * layers * product, product + 2 * layers * reduce
-    return [max(math, end), max(end - math, 0.0)]
+    return [max(math, end), max(end - math, 0.0), preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: only the last sum can stick out
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     math = 4 * layers * product
     end = max(math, math - product + reduce)
-    return [end, end - math]
+    return [end, end - math, preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: a chip that stops for each sum
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
-    return [2 * layers * (2 * product + reduce), 2 * layers * reduce]
+    return [2 * layers * (2 * product + reduce), 2 * layers * reduce, preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: one sum for each layer
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     free = 0.0
     for n in range(layers):
         free = max(free, (4 * n + 3) * product) + reduce
     math = 4 * layers * product
-    return [max(free, math), max(free - math, 0.0)]
+    return [max(free, math), max(free - math, 0.0), preferred(layers, product, reduce)]
 
 
 # %% uncovered wrong: forgets that the chip may be the last
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     free = 0.0
     for n in range(2 * layers):
         free = max(free, (2 * n + 1) * product) + reduce
-    return [free, free - 4 * layers * product]
+    return [free, free - 4 * layers * product, preferred(layers, product, reduce)]
 
 
 # %% uncovered right: a closed form
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     first = product + 2 * layers * reduce
     last = (4 * layers - 1) * product + reduce
     math = 4 * layers * product
     end = max(first, last, math)
-    return [end, end - math]
+    return [end, end - math, preferred(layers, product, reduce)]
 
 
 # %% uncovered right: from the end
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     math, after = 4 * layers * product, []
     for n in range(1, 2 * layers + 1):
         after.append(n * reduce - (2 * n - 1) * product)
     bare = max(0.0, *after)
-    return [math + bare, bare]
-
-
-# %% uncovered equivalent: line 7: `max(free, ready)` with its arguments reversed
-# The larger of two numbers does not depend on which is named first.
-
-
-# %% uncovered equivalent: line 9: `max(free, chip)` with its arguments reversed
-# The larger of two numbers does not depend on which is named first.
-
-
-# %% uncovered equivalent: line 9: `max(free - chip, 0.0)` with its arguments reversed
-# The larger of two numbers does not depend on which is named first.
+    return [math + bare, bare, preferred(layers, product, reduce)]
 
 
 # %% noise wrong: the length for many as the signal
@@ -723,26 +828,39 @@ def dp_seconds(params, B, X, C, W, overlap):
 # The larger of two numbers does not depend on which is named first.
 
 
-# %% gate wrong: two matrices
-gated_bytes = 8 * D * F * (X - 1) / X
+# %% gate wrong: the MLP alone
+layer_bytes = 24 * D * F * (X - 1) / X
+
+# %% gate wrong: attention alone
+layer_bytes = 16 * D * (D + K) * (X - 1) / X
 
 # %% gate wrong: the limit
-gated_bytes = 12 * D * F
+layer_bytes = 8 * D * (3 * F + 2 * D + 2 * K)
 
 # %% gate wrong: half of an AllReduce
-gated_bytes = 6 * D * F * (X - 1) / X
+layer_bytes = 4 * D * (3 * F + 2 * D + 2 * K) * (X - 1) / X
 
-# %% gate wrong: float32
-gated_bytes = 24 * D * F * (X - 1) / X
+# %% gate wrong: bf16, as the weights
+layer_bytes = 4 * D * (3 * F + 2 * D + 2 * K) * (1 - 1 / X)
 
 # %% gate wrong: what each sends to each
-gated_bytes = 12 * D * F * (X - 1)
+layer_bytes = 8 * D * (3 * F + 2 * D + 2 * K) * (X - 1)
+
+# %% gate wrong: an MLP without a gate
+layer_bytes = 8 * D * (2 * F + 2 * D + 2 * K) * (X - 1) / X
+
+# %% gate wrong: as many key heads as heads
+layer_bytes = 8 * D * (3 * F + 4 * D) * (X - 1) / X
+
+# %% gate wrong: weights travel, too
+layer_bytes = 12 * D * (3 * F + 2 * D + 2 * K) * (X - 1) / X
 
 # %% gate right: as text, a limit and what is missing
-gated_bytes = "12*D*F - 12*D*F/X"
+layer_bytes = "(24*D*F + 16*D*D + 16*D*K)*(1 - 1/X)"
 
-# %% gate right: a sum over the steps of a ring
-gated_bytes = 3 * sympy.Rational(4, 1) * D * F * (1 - 1 / X)
+# %% gate right: matrix by matrix
+matrices = [D * F, D * F, F * D, D * D, D * K, D * K, D * D]
+layer_bytes = sum(2 * 4 * n * (X - 1) / X for n in matrices)
 
 
 # %% gradients wrong: as many chips as the computer has
@@ -859,16 +977,30 @@ def pod_sequences(pod, C, link_bw, length):
 
 
 # %% uncovered right: two cases, in an array
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     if reduce > 2 * product:
         bare = 2 * layers * reduce - (4 * layers - 1) * product
     else:
         bare = max(reduce - product, 0.0)
-    return np.array([4 * layers * product + bare, bare])
+    return np.array([4 * layers * product + bare, bare, preferred(layers, product, reduce)])
 
 
-# %% gate wrong: whole bytes
-gated_bytes = 12 * (D * F - sympy.floor(D * F / X))
+# %% gate wrong: whole numbers
+entries = D * (3 * F + 2 * D + 2 * K)
+layer_bytes = 8 * (entries - sympy.floor(entries / X))
 
 
 # %% fewest wrong: six FLOPs a parameter
@@ -888,9 +1020,22 @@ def pod_sequences(pod, C, link_bw, length):
 
 
 # %% uncovered wrong: the last sum waits for the last product
+def preferred(layers, product, reduce):
+    free, left, first = 0.0, list(range(2 * layers)), 0.0
+    while left:
+        waiting = [n for n in left if (2 * n + 1) * product <= free]
+        if not waiting:
+            free = (2 * left[0] + 1) * product
+            continue
+        left.remove(waiting[-1])
+        free += reduce
+        first = free if waiting[-1] >= 2 * layers - 2 else first
+    return first
+
+
 def uncovered(layers, product, reduce):
     chip = 4 * layers * product
-    return [chip + reduce, reduce]
+    return [chip + reduce, reduce, preferred(layers, product, reduce)]
 
 
 # %% noise wrong: the sign of the noise
@@ -1029,3 +1174,41 @@ def crossing(first, second, overlap):
 
 # %% crossing equivalent: line 13: `min(both_wait, one_waits)` with its arguments reversed
 # The smaller of two numbers does not depend on which is named first.
+
+
+# %% uncovered wrong: the first layer's sums come last, as played in the chapter
+def uncovered(layers, product, reduce):
+    free = 0.0
+    for n in range(2 * layers):
+        free = max(free, (2 * n + 1) * product) + reduce
+    chip = 4 * layers * product
+    return [max(free, chip), max(free - chip, 0.0), free]
+
+
+# %% uncovered wrong: the first layer interrupts
+def uncovered(layers, product, reduce):
+    free = 0.0
+    for n in range(2 * layers):
+        free = max(free, (2 * n + 1) * product) + reduce
+    chip, comes = 4 * layers * product, (4 * layers - 3) * product
+    first = max(comes + reduce, comes + 2 * product) + reduce
+    return [max(free, chip), max(free - chip, 0.0), first]
+
+
+# %% uncovered wrong: both sums after the last dW
+def uncovered(layers, product, reduce):
+    free = 0.0
+    for n in range(2 * layers):
+        free = max(free, (2 * n + 1) * product) + reduce
+    chip = 4 * layers * product
+    return [max(free, chip), max(free - chip, 0.0), chip - product + 2 * reduce]
+
+
+# %% uncovered equivalent: line 7: `max(in_order, ready)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+# %% uncovered equivalent: line 18: `max(in_order, chip)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.
+
+# %% uncovered equivalent: line 18: `max(in_order - chip, 0.0)` with its arguments reversed
+# The larger of two numbers does not depend on which is named first.

@@ -1037,7 +1037,7 @@ def prefetch(gather, work, room):
     ]
 
 
-# %% llama wrong: sixteen bytes
+# %% llama wrong: gradients in bf16, as the chapter counts
 def pure_fsdp(tokens, chips):
     total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
     needed = 850 * chips
@@ -1046,11 +1046,38 @@ def pure_fsdp(tokens, chips):
     return [total, total / chips, 96e9 * chips, needed, verdict]
 
 
+# %% llama wrong: both passes together
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 8 / 6 * 850 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: all in float32
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 1700 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
+# %% llama wrong: ten bytes
+def pure_fsdp(tokens, chips):
+    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 1275 * chips
+    verdict = "compute" if tokens > needed else "network"
+    verdict = "memory" if total > 96e9 * chips else verdict
+    return [total, total / chips, 96e9 * chips, needed, verdict]
+
+
 # %% llama wrong: the state is not cut
 def pure_fsdp(tokens, chips):
-    states, kept = 130_154_496_000, 80 * tokens * (5120 + 27_648)
+    states, kept = 208_247_193_600, 80 * tokens * (5120 + 27_648)
     each = states + kept / chips
-    needed = 850 * chips
+    needed = 1275 * chips
     verdict = "compute" if tokens > needed else "network"
     verdict = "memory" if each > 96e9 else verdict
     return [chips * each, each, 96e9 * chips, needed, verdict]
@@ -1058,8 +1085,8 @@ def pure_fsdp(tokens, chips):
 
 # %% llama wrong: one output of width F
 def pure_fsdp(tokens, chips):
-    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 13_824)
-    needed = 850 * chips
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 13_824)
+    needed = 1275 * chips
     verdict = "compute" if tokens > needed else "network"
     verdict = "memory" if total > 96e9 * chips else verdict
     return [total, total / chips, 96e9 * chips, needed, verdict]
@@ -1067,8 +1094,8 @@ def pure_fsdp(tokens, chips):
 
 # %% llama wrong: one axis
 def pure_fsdp(tokens, chips):
-    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
-    needed = 2550 * chips
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    needed = 3825 * chips
     verdict = "compute" if tokens > needed else "network"
     verdict = "memory" if total > 96e9 * chips else verdict
     return [total, total / chips, 96e9 * chips, needed, verdict]
@@ -1076,32 +1103,32 @@ def pure_fsdp(tokens, chips):
 
 # %% llama wrong: what fits is bound by nothing
 def pure_fsdp(tokens, chips):
-    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
     verdict = "memory" if total > 96e9 * chips else "compute"
-    return [total, total / chips, 96e9 * chips, 850 * chips, verdict]
+    return [total, total / chips, 96e9 * chips, 1275 * chips, verdict]
 
 
 # %% llama wrong: the network before memory
 def pure_fsdp(tokens, chips):
-    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
     verdict = "memory" if total > 96e9 * chips else "compute"
-    verdict = "network" if tokens < 850 * chips else "compute"
-    return [total, total / chips, 96e9 * chips, 850 * chips, verdict]
+    verdict = "network" if tokens < 1275 * chips else "compute"
+    return [total, total / chips, 96e9 * chips, 1275 * chips, verdict]
 
 
 # %% llama wrong: tokens for one chip
 def pure_fsdp(tokens, chips):
-    total = 10 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
-    verdict = "compute" if tokens > 850 * chips else "network"
+    total = 16 * 13_015_449_600 + 80 * tokens * (5120 + 27_648)
+    verdict = "compute" if tokens > 1275 * chips else "network"
     verdict = "memory" if total > 96e9 * chips else verdict
-    return [total, total / chips, 96e9 * chips, 850, verdict]
+    return [total, total / chips, 96e9 * chips, 1275, verdict]
 
 
 # %% llama right: bytes on a chip first
 def pure_fsdp(tokens, chips):
     per_token = 40 * (13_824 + 13_824 + 5120) * 2
-    each = (10 * 13_015_449_600 + per_token * tokens) / chips
-    needed = 850 * chips
+    each = (16 * 13_015_449_600 + per_token * tokens) / chips
+    needed = 1275 * chips
     if each > 96e9:
         verdict = "memory"
     elif tokens < needed:
@@ -1116,12 +1143,12 @@ from shardlab import cost, hw, memory
 
 
 def pure_fsdp(tokens, chips):
-    state = memory.state_bytes(13_015_449_600, 1, 0, "weights-and-moments")
+    state = memory.state_bytes(13_015_449_600, 1, 0, "mixed-precision")
     total = state + memory.checkpoint_bytes(40, tokens, 5120, 13_824)
-    needed = cost.tokens_per_chip(hw.V5P, 3) * chips
-    verdict = "network" if cost.max_chips(tokens, 850) < chips else "compute"
+    needed = 1.5 * cost.tokens_per_chip(hw.V5P, 3) * chips
+    verdict = "network" if cost.max_chips(tokens, 1275) < chips else "compute"
     hbm = chips * hw.V5P.hbm_bytes
-    if memory.max_params(hbm, 1, 0, "weights-and-moments") * 10 < total:
+    if memory.max_params(hbm, 1, 0, "mixed-precision") * 16 < total:
         verdict = "memory"
     return [float(total), total / chips, hbm, needed, verdict]
 

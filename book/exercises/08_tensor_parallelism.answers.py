@@ -8,9 +8,21 @@ def order(first, second, B, D, F):
     return 4 * B * F + 4 * B * D
 
 
+# %% order wrong: the chapter's, with all of Out on every chip
+def order(first, second, B, D, F):
+    middle = {("columns", "rows"): 0, ("rows", "columns"): 4 * B * F}
+    middle = middle.get((first, second), 2 * B * F)
+    return middle + (4 * B * D if second == "rows" else 2 * B * D)
+
+
 # %% order wrong: the order does not matter
 def order(first, second, B, D, F):
-    return 2 * B * D if second == "columns" else 4 * B * D
+    return 2 * B * D if second == "rows" else 0
+
+
+# %% order wrong: always the best order
+def order(first, second, B, D, F):
+    return 2 * B * D
 
 
 # %% order wrong: rows twice, with an AllReduce between
@@ -18,7 +30,7 @@ def order(first, second, B, D, F):
     middle = {"columns": 2 * B * F, "rows": 4 * B * F}[first]
     if (first, second) == ("columns", "rows"):
         middle = 0
-    return middle + (2 * B * D if second == "columns" else 4 * B * D)
+    return middle + (2 * B * D if second == "rows" else 0)
 
 
 # %% order wrong: the other order
@@ -26,27 +38,27 @@ def order(first, second, B, D, F):
     first, second = second, first
     middle = {("columns", "rows"): 0, ("rows", "columns"): 4 * B * F}
     middle = middle.get((first, second), 2 * B * F)
-    return middle + (2 * B * D if second == "columns" else 4 * B * D)
+    return middle + (2 * B * D if second == "rows" else 0)
 
 
 # %% order wrong: elements
 def order(first, second, B, D, F):
-    middle = {("columns", "rows"): 0, ("rows", "columns"): 2 * B * F}
-    middle = middle.get((first, second), B * F)
-    return middle + (B * D if second == "columns" else 2 * B * D)
+    middle = {("columns", "rows"): 0, ("rows", "columns"): 4 * B * F}
+    middle = middle.get((first, second), 2 * B * F)
+    return (middle + (2 * B * D if second == "rows" else 0)) // 2
 
 
 # %% order wrong: a reduction counts once
 def order(first, second, B, D, F):
     middle = 0 if (first, second) == ("columns", "rows") else 2 * B * F
-    return middle + 2 * B * D
+    return middle + (2 * B * D if second == "rows" else 0)
 
 
-# %% order wrong: no chip has all of Out
+# %% order wrong: terms of a sum are left
 def order(first, second, B, D, F):
     middle = {("columns", "rows"): 0, ("rows", "columns"): 4 * B * F}
     middle = middle.get((first, second), 2 * B * F)
-    return middle + (0 if second == "columns" else 2 * B * D)
+    return middle
 
 
 # %% order right: arrays that move, one after the other
@@ -55,16 +67,16 @@ def order(first, second, B, D, F):
     if first == "rows":
         moved.append(B * F)
     if second == "columns":
-        moved += [B * F, B * D]
+        moved.append(B * F)
     else:
-        moved += [B * D] * 2
+        moved.append(B * D)
     return 2 * sum(moved)
 
 
 # %% order right: what has to be paid and what is missing
 def order(first, second, B, D, F):
     debts = [first == "rows", second == "rows"]
-    wanted_whole = [second == "columns", True]
+    wanted_whole = [second == "columns", False]
     return sum(
         2 * B * width * (debt + whole)
         for width, debt, whole in zip((F, D), debts, wanted_whole)
@@ -476,93 +488,6 @@ def shared_keys(In, dOut, W_Q, W_K, W_V, W_O):
     return jax.lax.psum((Out, dW_K), "Y")
 
 
-# %% norm_gradients wrong: the sum over chips is forgotten
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True) + 1e-6)
-    g = dNormed * gain
-    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
-    return dIn, jnp.sum(dNormed * In * r, axis=0)
-
-
-# %% norm_gradients wrong: a mean over chips
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True) + 1e-6)
-    g = dNormed * gain
-    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
-    return dIn, jax.lax.pmean(jnp.sum(dNormed * In * r, axis=0), "Y")
-
-
-# %% norm_gradients wrong: tokens are gathered
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True) + 1e-6)
-    g = dNormed * gain
-    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
-    every = jax.lax.all_gather(dNormed * In * r, "Y", axis=0, tiled=True)
-    return dIn, jnp.sum(every, axis=0)
-
-
-# %% norm_gradients wrong: the norm is not normalised by the gradient
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True) + 1e-6)
-    dgain = jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "Y")
-    return dNormed * gain * r, dgain
-
-
-# %% norm_gradients wrong: the mean runs over all chips' tokens
-def norm_gradients(dNormed, In, gain):
-    def norm(In, gain):
-        r = 1 / jnp.sqrt(jax.lax.pmean(jnp.mean(In**2), "Y") + 1e-6)
-        return In * r * gain
-
-    return jax.vjp(norm, In, gain)[1](dNormed)
-
-
-# %% norm_gradients wrong: the gain's gradient has the gain in it
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True) + 1e-6)
-    g = dNormed * gain
-    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
-    return dIn, jax.lax.psum(jnp.sum(g * In * r, axis=0), "Y")
-
-
-# %% norm_gradients wrong: added up by JAX, and once more
-def norm_gradients(dNormed, In, gain):
-    def norm(In, gain):
-        square = jnp.mean(In**2, axis=1, keepdims=True)
-        return gain * In * jax.lax.rsqrt(square + 1e-6)
-
-    dIn, dgain = jax.vjp(norm, In, gain)[1](dNormed)
-    return dIn, jax.lax.psum(dgain, "Y")
-
-
-# %% norm_gradients right: JAX derives it, and adds up by itself
-def norm_gradients(dNormed, In, gain):
-    def norm(In, gain):
-        square = jnp.mean(In**2, axis=1, keepdims=True)
-        return gain * In * jax.lax.rsqrt(square + 1e-6)
-
-    _, back = jax.vjp(norm, In, gain)
-    return back(dNormed)
-
-
-# %% norm_gradients right: pieces of the sum are scattered, then gathered
-def norm_gradients(dNormed, In, gain):
-    def norm(token, gain):
-        return gain * token / jnp.sqrt(jnp.mean(token**2) + 1e-6)
-
-    def one(token, d):
-        return jax.vjp(norm, token, jax.lax.pcast(gain, "Y", to="varying"))[1](
-            d
-        )
-
-    dIn, dgains = jax.vmap(one)(In, dNormed)
-    dgain, N = dgains.sum(0), jax.lax.axis_size("Y")
-    if len(dgain) % N:
-        return dIn, jax.lax.psum(dgain, "Y")
-    part = jax.lax.psum_scatter(dgain, "Y", tiled=True)
-    return dIn, jax.lax.all_gather(part, "Y", tiled=True)
-
-
 # %% limit wrong: without the gate
 def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
     return F * 2 / itemsize * n_axes * link_bw * (2 if rings else 1) / C
@@ -791,84 +716,6 @@ def degree(F, heads, kv_heads, node, C, W, part):
     return min(2**most, both & -both)
 
 
-# %% doubled wrong: each drop is from the start
-def doubled(drops):
-    left = [1 - drop for drop in drops]
-    groups = [1.0] + [v * 2 ** (n + 1) for n, v in enumerate(left)]
-    return left, 2 ** (1 + groups.index(max(groups)))
-
-
-# %% doubled wrong: drops add up
-def doubled(drops):
-    left = [1 - sum(drops[: n + 1]) for n in range(len(drops))]
-    groups = [1.0] + [v * 2 ** (n + 1) for n, v in enumerate(left)]
-    return left, 2 ** (1 + groups.index(max(groups)))
-
-
-# %% doubled wrong: the fastest chip
-def doubled(drops):
-    left, now = [], 1.0
-    for drop in drops:
-        now *= 1 - drop
-        left.append(now)
-    return left, 2
-
-
-# %% doubled wrong: stops at the first doubling that does not pay
-def doubled(drops):
-    left, now, best, paid = [], 1.0, 2, True
-    for n, drop in enumerate(drops):
-        now *= 1 - drop
-        left.append(now)
-        paid = paid and drop < 0.5
-        best = 2 ** (n + 2) if paid else best
-    return left, best
-
-
-# %% doubled wrong: counts doublings, not ways
-def doubled(drops):
-    left, now, groups = [], 1.0, [1.0]
-    for drop in drops:
-        now *= 1 - drop
-        left.append(now)
-        groups.append(now * 2 ** len(left))
-    return left, groups.index(max(groups))
-
-
-# %% doubled wrong: the last doubling that pays
-def doubled(drops):
-    left, now, best = [], 1.0, 2
-    for n, drop in enumerate(drops):
-        now *= 1 - drop
-        left.append(now)
-        best = 2 ** (n + 2) if drop < 0.5 else best
-    return left, best
-
-
-# %% doubled wrong: two ways are not among them
-def doubled(drops):
-    left = np.cumprod(1 - np.array(drops))
-    groups = left * 2.0 ** np.arange(len(left))
-    return left.tolist(), 4 * 2 ** int(groups.argmax())
-
-
-# %% doubled right: products with NumPy
-def doubled(drops):
-    left = np.cumprod(1 - np.array(drops))
-    groups = np.append(1, left) * 2.0 ** np.arange(len(drops) + 1)
-    return left.tolist(), int(2 ** (1 + np.argmax(groups)))
-
-
-# %% doubled right: one number at a time
-def doubled(drops):
-    def speed(n):
-        return speed(n - 1) * (1 - drops[n - 1]) if n else 1.0
-
-    ways = range(len(drops) + 1)
-    best = max(ways, key=lambda n: speed(n) * 2**n)
-    return [speed(n) for n in ways if n], 2 ** (best + 1)
-
-
 # %% cut_between wrong: terms are gathered and added
 def cut_between(In, dOut, W_in, W_out):
     width, me = In.shape[1], jax.lax.axis_index("Y")
@@ -919,15 +766,6 @@ def degree(F, heads, kv_heads, node, C, W, part):
     return Y
 
 
-# %% norm_gradients wrong: without the 1e-6
-def norm_gradients(dNormed, In, gain):
-    r = 1 / jnp.sqrt(jnp.mean(In**2, axis=1, keepdims=True))
-    g = dNormed * gain
-    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
-    dgain = jnp.sum(dNormed * In * r, axis=0)
-    return dIn, jax.lax.psum(dgain, "Y")
-
-
 # %% dealt wrong: the heads of a chip are one wide head
 def dealt(In, W_Q, W_K, W_V, W_O):
     B = len(In)
@@ -936,3 +774,256 @@ def dealt(In, W_Q, W_K, W_V, W_O):
     )
     wide = W_O.reshape(-1, W_O.shape[-1])
     return jax.lax.psum(attend(Q, K, V) @ wide, "Y")
+
+
+# %% norm_gradients wrong: as the chapter does it, with whole tokens
+def norm_gradients(dNormed, In, gain):
+    def norm(In, gain):
+        square = jnp.mean(In**2, axis=1, keepdims=True)
+        return gain * In * jax.lax.rsqrt(square + 1e-6)
+
+    gain = jax.lax.pcast(gain, "X", to="varying")
+    dIn, dgain = jax.vjp(norm, In, gain)[1](dNormed)
+    return dIn, jax.lax.psum(dgain, "X")
+
+
+# %% norm_gradients wrong: the mean of g x is a chip's own
+def norm_gradients(dNormed, In, gain):
+    square = jax.lax.pmean(jnp.mean(In**2, axis=1, keepdims=True), "Y")
+    r = 1 / jnp.sqrt(square + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * jnp.mean(g * In, axis=1, keepdims=True)
+    return dIn, jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "X")
+
+
+# %% norm_gradients wrong: the sum over tokens is forgotten
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jnp.sum(dNormed * In * r, axis=0)
+
+
+# %% norm_gradients wrong: a mean over tokens' chips
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.pmean(jnp.sum(dNormed * In * r, axis=0), "X")
+
+
+# %% norm_gradients wrong: the gain is summed over both axes
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), ("X", "Y"))
+
+
+# %% norm_gradients wrong: the gain is summed over Y
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "Y")
+
+
+# %% norm_gradients wrong: features are gathered
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        whole = jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+        return jnp.mean(whole, axis=1, keepdims=True)
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "X")
+
+
+# %% norm_gradients wrong: the norm is not normalised by the gradient
+def norm_gradients(dNormed, In, gain):
+    square = jax.lax.pmean(jnp.mean(In**2, axis=1, keepdims=True), "Y")
+    r = 1 / jnp.sqrt(square + 1e-6)
+    dgain = jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "X")
+    return dNormed * gain * r, dgain
+
+
+# %% norm_gradients wrong: one mean of all tokens
+def norm_gradients(dNormed, In, gain):
+    def norm(In, gain):
+        r = 1 / jnp.sqrt(jax.lax.pmean(jnp.mean(In**2), ("X", "Y")) + 1e-6)
+        return In * r * gain
+
+    return jax.vjp(norm, In, gain)[1](dNormed)
+
+
+# %% norm_gradients wrong: the gain's gradient has the gain in it
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2) + 1e-6)
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.psum(jnp.sum(g * In * r, axis=0), "X")
+
+
+# %% norm_gradients wrong: added up by JAX, and once more
+def norm_gradients(dNormed, In, gain):
+    def norm(In, gain):
+        square = jax.lax.pmean(jnp.mean(In**2, axis=1, keepdims=True), "Y")
+        return gain * In * jax.lax.rsqrt(square + 1e-6)
+
+    dIn, dgain = jax.vjp(norm, In, gain)[1](dNormed)
+    return dIn, jax.lax.psum(dgain, "X")
+
+
+# %% norm_gradients wrong: without the 1e-6
+def norm_gradients(dNormed, In, gain):
+    def mean(x):
+        return jax.lax.pmean(jnp.mean(x, axis=1, keepdims=True), "Y")
+
+    r = 1 / jnp.sqrt(mean(In**2))
+    g = dNormed * gain
+    dIn = r * g - In * r**3 * mean(g * In)
+    return dIn, jax.lax.psum(jnp.sum(dNormed * In * r, axis=0), "X")
+
+
+# %% norm_gradients right: JAX derives it, and adds up by itself
+def norm_gradients(dNormed, In, gain):
+    def norm(In, gain):
+        square = jax.lax.pmean(jnp.mean(In**2, axis=1, keepdims=True), "Y")
+        return gain * In * jax.lax.rsqrt(square + 1e-6)
+
+    _, back = jax.vjp(norm, In, gain)
+    return back(dNormed)
+
+
+# %% norm_gradients right: both means in one sum, a ratio of sums
+def norm_gradients(dNormed, In, gain):
+    g = dNormed * gain
+    width = In.shape[1] * jax.lax.axis_size("Y")
+    both = jnp.stack([jnp.sum(In * In, 1), jnp.sum(g * In, 1)])
+    square, slope = jax.lax.psum(both, "Y") / width
+    r = jax.lax.rsqrt(square + 1e-6)[:, None]
+    dIn = r * (g - In * r**2 * slope[:, None])
+    dgain = jnp.einsum("bd,bd->d", dNormed * r, In)
+    return dIn, jax.lax.psum(dgain, "X")
+
+
+# %% doubled wrong: each drop is from the start
+def doubled(drops, chips, sequences):
+    left = [1 - drop for drop in drops]
+    runs = [
+        v * w * min(chips // w, sequences)
+        for v, w in zip([1.0, *left], (2, 4, 8, 16, 32, 64, 128))
+    ]
+    return left, 2 ** (1 + runs.index(max(runs)))
+
+
+# %% doubled wrong: drops add up
+def doubled(drops, chips, sequences):
+    left = [1 - sum(drops[: n + 1]) for n in range(len(drops))]
+    runs = [
+        v * w * min(chips // w, sequences)
+        for v, w in zip([1.0, *left], (2, 4, 8, 16, 32, 64, 128))
+    ]
+    return left, 2 ** (1 + runs.index(max(runs)))
+
+
+# %% doubled wrong: the fastest chip
+def doubled(drops, chips, sequences):
+    return np.cumprod(1 - np.array(drops)).tolist(), 2
+
+
+# %% doubled wrong: the fastest group, as the chapter draws it
+def doubled(drops, chips, sequences):
+    left = np.cumprod(1 - np.array(drops))
+    groups = np.append(1, left) * 2.0 ** np.arange(len(drops) + 1)
+    return left.tolist(), int(2 ** (1 + np.argmax(groups)))
+
+
+# %% doubled wrong: the fewest ways at which no group is idle
+def doubled(drops, chips, sequences):
+    left, ways = np.cumprod(1 - np.array(drops)).tolist(), 2
+    while chips // ways > sequences and ways < 2 ** (len(drops) + 1):
+        ways *= 2
+    return left, ways
+
+
+# %% doubled wrong: more chips than there are
+def doubled(drops, chips, sequences):
+    left = np.cumprod(1 - np.array(drops)).tolist()
+    runs = [v * 2**n * sequences for n, v in enumerate([1.0, *left])]
+    return left, 2 ** (1 + runs.index(max(runs)))
+
+
+# %% doubled wrong: stops at the first doubling that does not pay
+def doubled(drops, chips, sequences):
+    left, ways = [1.0, *np.cumprod(1 - np.array(drops)).tolist()], 2
+
+    def speed(ways):
+        n = ways.bit_length() - 2
+        return left[n] * ways * min(chips // ways, sequences)
+
+    while ways < 2 ** len(left) and speed(2 * ways) > speed(ways):
+        ways *= 2
+    return left[1:], ways
+
+
+# %% doubled wrong: counts doublings, not ways
+def doubled(drops, chips, sequences):
+    left = [1.0, *np.cumprod(1 - np.array(drops)).tolist()]
+    runs = [
+        v * 2 ** (n + 1) * min(chips // 2 ** (n + 1), sequences)
+        for n, v in enumerate(left)
+    ]
+    return left[1:], runs.index(max(runs))
+
+
+# %% doubled wrong: two ways are not among them
+def doubled(drops, chips, sequences):
+    left = np.cumprod(1 - np.array(drops))
+    ways = 4 * 2 ** np.arange(len(left))
+    runs = left * ways * np.minimum(chips // ways, sequences)
+    return left.tolist(), int(ways[runs.argmax()])
+
+
+# %% doubled wrong: the most ways
+def doubled(drops, chips, sequences):
+    return np.cumprod(1 - np.array(drops)).tolist(), 2 ** (len(drops) + 1)
+
+
+# %% doubled right: with NumPy, all degrees at once
+def doubled(drops, chips, sequences):
+    left = np.cumprod([1.0, *(1 - np.array(drops))])
+    ways = 2 ** np.arange(1, len(left) + 1)
+    working = np.minimum(chips, sequences * ways)
+    return left[1:].tolist(), int(ways[np.argmax(left * working)])
+
+
+# %% doubled right: one number at a time
+def doubled(drops, chips, sequences):
+    def speed(n):
+        return speed(n - 1) * (1 - drops[n - 1]) if n else 1.0
+
+    def run(n):
+        groups = chips // 2 ** (n + 1)
+        idle = max(0, groups - sequences)
+        return speed(n) * 2 ** (n + 1) * (groups - idle)
+
+    degrees = range(len(drops) + 1)
+    best = max(degrees, key=run)
+    return [speed(n) for n in degrees if n], 2 ** (best + 1)

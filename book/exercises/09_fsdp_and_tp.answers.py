@@ -1512,6 +1512,18 @@ for key, case in {
     seconds = 6 * params * case[0] / (2048 * flops) / min(1, ratio)
     question_4[key] = [*split_X_Y, ratio, seconds]
 
+B = 488 * 4096
+work = 6 * B * hidden / 1024 / hw.H100.flops
+ratios_of = {}
+for Y in (4, 8):
+    port = 6 * hidden / 8 / hw.H100.dcn_bw
+    inside = 6 * hidden / Y / hw.H100.link_bw if Y < 8 else 0
+    tp = 4 * B * Y / 1024 / hw.H100.link_bw
+    ratios_of[Y] = work / (max(port, inside) + tp)
+Y = max(ratios_of, key=ratios_of.get)
+took = 6 * params * B / (1024 * hw.H100.flops) / min(1, ratios_of[Y])
+question_4["H100s"] = [1024 // Y, Y, ratios_of[Y], took]
+
 # %% question right: by the two laws of the chosen splits
 fsdp_law, tp_law = W / flops * 2 * 1e6, W / flops * hidden
 added = [
@@ -1526,7 +1538,41 @@ question_4 = {
     "2M added": (2048, 1, added[1], 2 * step_of_1M),
     "2M added, gated": (512, 4, added[2], 2 * step_of_1M),
 }
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4["H100s"] = [256, 4, 0.591, at_1024 / 0.591]
 
+# %% question wrong: the node is filled with TP
+at_peak = 6 * params * 1e6 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [128, 8, 0.472, at_1024 / 0.472],
+}
+
+# %% question wrong: more groups than sequences
+at_peak = 6 * params * 1e6 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [1024, 1, 0.789, at_1024 / 0.789],
+}
+
+# %% question wrong: H100s that wait take no longer
+at_peak = 6 * params * 1e6 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [256, 4, 0.591, at_1024],
+}
 
 # %% question equivalent: line 4: 1000000.0 becomes 1000001.0
 # Half a percent is enough.
@@ -1534,105 +1580,155 @@ question_4 = {
 # %% question equivalent: line 4: 2048 becomes 2049
 # Half a percent is enough.
 
+# %% question equivalent: line 5: 488 becomes 489
+# Half a percent is enough.
+
+# %% question equivalent: line 5: 4096 becomes 4097
+# Half a percent is enough.
+
+# %% question equivalent: line 5: 1024 becomes 1025
+# Half a percent is enough.
+
 
 # %% window wrong: a window where the discriminant is negative
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    root = abs(b**2 - 4 * a * c) ** 0.5
-    return [(b - root) / (2 * a), (b + root) / (2 * a)]
-
-
-# %% window wrong: no window unless the discriminant is zero
-def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if b**2 != 4 * a * c:
-        return []
-    return [b / (2 * a), b / (2 * a)]
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 8 * matrices * F / M_X
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
 
 
 # %% window wrong: never a gate
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if b**2 < 4 * a * c:
+    work = 12 * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 16 * F / M_X
+    if work**2 < 4 * a * c:
         return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
 
 
 # %% window wrong: the gate makes activations larger, too
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B * matrices / 2 / M_Y
-    if b**2 < 4 * a * c:
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 5 * matrices * B / (N * M_Y), 8 * matrices * F / M_X
+    if work**2 < 4 * a * c:
         return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
 
 
-# %% window wrong: the window of overlapped traffic
+# %% window wrong: the forward pass, with N/Y for X
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    low, high = N * alpha / (F * M_Y), M_X * B / alpha
-    return [low, high] if low <= high else []
+    work = 2 * matrices * B * F / (N * alpha)
+    a, c = 4 * B / (N * M_Y), 2 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
+
+
+# %% window wrong: three times the forward pass
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 12 * B / (N * M_Y), 6 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
+
+
+# %% window wrong: gradients in bf16
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 6 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
+
+
+# %% window wrong: In is kept
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 8 * B / (N * M_Y), 8 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
+
+
+# %% window wrong: bf16, and In is kept
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 8 * B / (N * M_Y), 6 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
 
 
 # %% window wrong: the upper end first
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if b**2 < 4 * a * c:
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 8 * matrices * F / M_X
+    if work**2 < 4 * a * c:
         return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [(b + root) / (2 * a), (b - root) / (2 * a)]
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work + root) / (2 * a), (work - root) / (2 * a)]
 
 
-# %% window wrong: the window of Y
+# %% window wrong: the window of X
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if b**2 < 4 * a * c:
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 8 * matrices * F / M_X
+    if work**2 < 4 * a * c:
         return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [2 * a * N / (b + root), 2 * a * N / (b - root)]
-
-
-# %% window wrong: the overlapped threshold
-def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if B < alpha**2 * N / (F * M_X * M_Y):
-        return []
-    root = max(b**2 - 4 * a * c, 0) ** 0.5
-    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [2 * a * N / (work + root), 2 * a * N / (work - root)]
 
 
 # %% window wrong: M_X and M_Y exchanged
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    a, b, c = F / (N * M_Y), B * F / (N * alpha), B / M_X
-    if b**2 < 4 * a * c:
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_X), 8 * matrices * F / M_Y
+    if work**2 < 4 * a * c:
         return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [(b - root) / (2 * a), (b + root) / (2 * a)]
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [(work - root) / (2 * a), (work + root) / (2 * a)]
 
 
-# %% window wrong: no more than N
+# %% window wrong: no more than N, and no less than 1
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    work = 6 * matrices * B * F / (N * alpha)
+    a, c = 10 * B / (N * M_Y), 8 * matrices * F / M_X
+    if work**2 < 4 * a * c:
+        return []
+    root = abs(work**2 - 4 * a * c) ** 0.5
+    return [
+        max((work - root) / (2 * a), 1.0),
+        min((work + root) / (2 * a), float(N)),
+    ]
+
+
+# %% window wrong: the window of overlapped traffic
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    low = 4 * N * alpha / (3 * M_X * B)
+    high = 3 * matrices * F * M_Y / (5 * alpha)
+    return [low, high] if low <= high else []
+
+
+# %% window wrong: the chapter's roots, for X in the forward pass
 def window(B, F, N, alpha, M_X, M_Y, matrices):
     F = F * matrices / 2
-    a, b, c = F / (N * M_X), B * F / (N * alpha), B / M_Y
-    if b**2 < 4 * a * c:
-        return []
-    root = (b**2 - 4 * a * c) ** 0.5
-    return [(b - root) / (2 * a), min((b + root) / (2 * a), float(N))]
+    roots = np.roots([F / (N * M_X), -B * F / (N * alpha), B / M_Y])
+    return [] if np.iscomplex(roots).any() else sorted(map(float, roots))
 
 
-# %% window right: the best X, and a factor to both sides of it
+# %% window right: the best Y, and a factor to both sides of it
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    best = (B * M_X * N / (F * M_Y)) ** 0.5
-    half = B * M_X / (2 * alpha) / best
+    best = (4 * matrices * F * N * M_Y / (5 * B * M_X)) ** 0.5
+    half = 3 * matrices * F * M_Y / (10 * alpha) / best
     if half < 1:
         return []
     factor = half + (half**2 - 1) ** 0.5
@@ -1641,44 +1737,76 @@ def window(B, F, N, alpha, M_X, M_Y, matrices):
 
 # %% window right: NumPy's roots
 def window(B, F, N, alpha, M_X, M_Y, matrices):
-    F = F * matrices / 2
-    roots = np.roots([F / (N * M_X), -B * F / (N * alpha), B / M_Y])
+    c = 8 * matrices * F / M_X
+    b = 6 * matrices * B * F / (N * alpha)
+    roots = np.roots([10 * B / (N * M_Y), -b, c])
     return [] if np.iscomplex(roots).any() else sorted(map(float, roots))
 
 
-# %% window equivalent: line 6: `b ** 2 < 4 * a * c` with LtE
-# At the border the window is a single X, with or without it.
+# %% window right: array by array, and the ends by bisection
+def window(B, F, N, alpha, M_X, M_Y, matrices):
+    def late(Y):
+        gathered, tokens = 2 * matrices * F / Y, 2 * B * Y / N
+        over_X = (gathered + gathered + 2 * gathered) / M_X
+        over_Y = (2 * tokens + 3 * tokens) / M_Y
+        return over_X + over_Y - 3 * 2 * matrices * B * F / N / alpha
 
+    tried = np.exp(np.linspace(-20, 30, 200_001))
+    good = np.flatnonzero(late(tried) < 0)
+    if not len(good):
+        return []
+    ends = []
+    for inside, outside in ((good[0], -1), (good[-1], 1)):
+        inner, outer = tried[inside], tried[inside + outside]
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            if late(middle) < 0:
+                inner = middle
+            else:
+                outer = middle
+        ends.append(float(inner))
+    return ends
+
+
+# %% window equivalent: line 6: `work ** 2 < 4 * a * c` with LtE
+# At the border the window is a single Y, with or without it.
+
+
+# %% chips wrong: the forward pass, as in the chapter
+most_chips = B * F * m * M_X * M_Y / (8 * alpha**2)
 
 # %% chips wrong: overlapped
-most_chips = B * F * m * M_X * M_Y / (2 * alpha**2)
+most_chips = 9 * B * F * m * M_X * M_Y / (20 * alpha**2)
 
 # %% chips wrong: without the gate
-most_chips = B * F * M_X * M_Y / (4 * alpha**2)
+most_chips = 9 * B * F * M_X * M_Y / (40 * alpha**2)
 
-# %% chips wrong: the sum is twice as long, so half of the chips
-most_chips = B * F * m * M_X * M_Y / (4 * alpha**2)
+# %% chips wrong: gradients in bf16
+most_chips = 3 * B * F * m * M_X * M_Y / (20 * alpha**2)
+
+# %% chips wrong: In is kept
+most_chips = 9 * B * F * m * M_X * M_Y / (64 * alpha**2)
 
 # %% chips wrong: axes added
-most_chips = B * F * m * (M_X + M_Y) / (8 * alpha**2)
+most_chips = 9 * B * F * m * (M_X + M_Y) / (80 * alpha**2)
 
 # %% chips wrong: tokens on each chip
-most_chips = 8 * alpha**2 / (F * m * M_X * M_Y)
+most_chips = 80 * alpha**2 / (9 * F * m * M_X * M_Y)
 
 # %% chips wrong: upside down
-most_chips = 8 * alpha**2 / (B * F * m * M_X * M_Y)
+most_chips = 80 * alpha**2 / (9 * B * F * m * M_X * M_Y)
 
 # %% chips wrong: an axis is left out
-most_chips = B * F * m * M_X / (8 * alpha**2)
+most_chips = 9 * B * F * m * M_X / (80 * alpha**2)
 
 # %% chips wrong: FSDP alone
 most_chips = B * (M_X + M_Y) / alpha
 
 # %% chips right: solved
 n = sympy.symbols("n", positive=True)
-wide = m * F / 2
-discriminant = (B * wide / (n * alpha)) ** 2 - 4 * wide * B / (n * M_X * M_Y)
+work = 6 * m * B * F / (n * alpha)
+discriminant = work**2 - 4 * (10 * B / (n * M_Y)) * (8 * m * F / M_X)
 [most_chips] = sympy.solve(discriminant, n)
 
 # %% chips right: as text, the tokens over those of a chip
-most_chips = "B / (4*alpha**2/(M_X*M_Y*F*m/2))"
+most_chips = "B / (80*alpha**2/(9*M_X*M_Y*F*m))"

@@ -1017,97 +1017,182 @@ def fewest_steps(params, tokens, sites, flops, line, share):
     return float(H)
 
 
-# %% most wrong: sequences need not be whole
-def most_slices(sequences, S, N, per_slice, per_chip):
-    return int(sequences * S // max(per_slice, N * per_chip))
-
-
 # %% most wrong: forgets the chips
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(sequences, 0, -1):
-        if sequences % slices == 0 and sequences // slices * S >= per_slice:
-            return slices
-    return 0
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= per_unit
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
 # %% most wrong: forgets DCN
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(sequences, 0, -1):
-        if sequences % slices == 0 and sequences // slices * S >= N * per_chip:
-            return slices
-    return 0
-
-
-# %% most wrong: one slice always works
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(sequences, 1, -1):
-        tokens = sequences // slices * S
-        if sequences % slices == 0 and tokens >= max(per_slice, N * per_chip):
-            return slices
-    return 1
-
-
-# %% most wrong: the smallest number
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(1, sequences + 1):
-        tokens = sequences // slices * S
-        if sequences % slices == 0 and tokens >= max(per_slice, N * per_chip):
-            return slices
-    return 0
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= chips * per_chip
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
 # %% most wrong: leaves some over
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(sequences, 0, -1):
-        if sequences // slices * S >= max(per_slice, N * per_chip):
-            return slices
-    return 0
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if n <= sequences and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
+
+
+# %% most wrong: more units than there are
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, sequences + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
+
+
+# %% most wrong: the most chips
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and n * chips > most:
+                best, most = [name, n], n * chips
+    return best
+
+
+# %% most wrong: the most units
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and n > most:
+                best, most = [name, n], n
+    return best
+
+
+# %% most wrong: the fastest unit
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and chips * flops > most:
+                best, most = [name, n], chips * flops
+    return best
 
 
 # %% most wrong: more than enough is asked
-def most_slices(sequences, S, N, per_slice, per_chip):
-    need = per_slice + N * per_chip
-    for slices in range(sequences, 0, -1):
-        if sequences % slices == 0 and sequences // slices * S >= need:
-            return slices
-    return 0
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens > per_unit and tokens >= chips * per_chip
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
 # %% most wrong: tokens of a chip rounded down
-def most_slices(sequences, S, N, per_slice, per_chip):
-    for slices in range(sequences, 0, -1):
-        tokens = sequences // slices * S
-        enough = tokens >= per_slice and tokens // N >= per_chip
-        if sequences % slices == 0 and enough:
-            return slices
-    return 0
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= per_unit and tokens // chips >= per_chip
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
-# %% most wrong: a hundred slices at most
-def most_slices(sequences, S, N, per_slice, per_chip):
-    need = max(per_slice, N * per_chip)
-    for slices in range(min(sequences, 100), 0, -1):
-        if sequences % slices == 0 and sequences // slices * S >= need:
-            return slices
-    return 0
+# %% most wrong: both demands added
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= per_unit + chips * per_chip
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
-# %% most right: the largest of all that work
-def most_slices(sequences, S, N, per_slice, per_chip):
-    need = max(per_slice, N * per_chip)
-    divides = [n for n in range(1, sequences + 1) if sequences % n == 0]
-    return max((n for n in divides if sequences * S / n >= need), default=0)
+# %% most wrong: one unit always works
+def best_offer(sequences, S, offers):
+    best, most = [next(iter(offers)), 1], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
 
 
-# %% most right: by the sequences of a pod
-def most_slices(sequences, S, N, per_slice, per_chip):
-    each = 1
-    while each <= sequences:
-        fits = each * S >= per_slice and each * S / N >= per_chip
-        if fits and sequences % each == 0:
-            return sequences // each
-        each += 1
-    return 0
+# %% most wrong: all that are for hire, or none
+def best_offer(sequences, S, offers):
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in [units]:
+            tokens = sequences // n * S
+            fed = tokens >= max(per_unit, chips * per_chip)
+            if sequences % n == 0 and fed and n * chips * flops > most:
+                best, most = [name, n], n * chips * flops
+    return best
+
+
+# %% most wrong: sequences need not be whole
+def best_offer(sequences, S, offers):
+    found = {}
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        n = min(units, int(sequences * S // max(per_unit, chips * per_chip)))
+        found[name] = n, n * chips * flops
+    best = max(found, key=lambda name: found[name][1])
+    return [best, found[best][0]]
+
+
+# %% most right: by the sequences of a unit
+def best_offer(sequences, S, offers):
+    found = [(0, "none", 0)]
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        need = -(-max(per_unit, chips * per_chip) // S)  # sequences
+        shares = [k for k in range(1, sequences + 1) if sequences % k == 0]
+        fit = [k for k in shares if k >= need and sequences // k <= units]
+        if fit:
+            n = sequences // fit[0]
+            found.append((n * chips * flops, name, n))
+    return list(max(found)[1:])
+
+
+# %% most right: all candidates in one list, as a tuple
+def best_offer(sequences, S, offers):
+    fed = [
+        (n * chips * flops, name, n)
+        for name, (chips, flops, each, own, units) in offers.items()
+        for n in range(min(units, sequences), 0, -1)
+        if sequences % n == 0 and sequences * S / n >= max(each, own * chips)
+    ]
+    return max(fed)[1:] if fed else ("none", 0)
 
 
 # %% finished wrong: one after the other
@@ -1191,9 +1276,6 @@ def finished(math, inside, across):
     return left
 
 
-# %% most equivalent: line 4: `range(sequences, 0, -1)` starts one too late
-# One slice more than there are sequences would get none, and be too few.
-
 # %% finished equivalent: line 7: `max(made, cut)` with its arguments reversed
 # The later of two moments is the later in any order.
 
@@ -1217,3 +1299,10 @@ def finished(math, inside, across):
 
 # %% group equivalent: line 9: `each < needed` with LtE
 # At a tie floats may fall on either side.
+
+
+# %% most equivalent: line 4: 0.0 becomes 1.0
+# Whatever is hired makes more than a FLOP a second.
+
+# %% most equivalent: line 10: `n * chips * flops > fastest` with GtE
+# Two kinds that are equally fast are not among the cases.

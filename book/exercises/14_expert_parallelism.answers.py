@@ -1042,34 +1042,35 @@ def balance(Logits, Choice):
 
 
 # %% balanced wrong: no bias
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     return np.zeros(np.shape(Affinity)[1])
 
 
 # %% balanced wrong: the mean affinity is taken off
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     return -np.mean(Affinity, axis=0)
 
 
 # %% balanced wrong: the median affinity is taken off
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     return -np.median(Affinity, axis=0)
 
 
 # %% balanced wrong: busy experts get a higher bias
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
+    goal = k * B * np.array(copies) / sum(copies)
     bias, rate = np.zeros(E), 0.1
     for _ in range(300):
         experts = np.argsort(-(Affinity + bias), axis=1)[:, :k]
         visits = np.bincount(experts.ravel(), minlength=E)
-        bias += rate * np.sign(visits - k * B / E)
+        bias += rate * np.sign(visits - goal)
         rate *= 0.985
     return bias
 
 
 # %% balanced wrong: one step
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
     experts = np.argsort(-Affinity, axis=1)[:, :k]
     visits = np.bincount(experts.ravel(), minlength=E)
@@ -1077,76 +1078,69 @@ def balanced(Affinity, k):
 
 
 # %% balanced wrong: steps that stay large
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
+    goal = k * B * np.array(copies) / sum(copies)
     bias = np.zeros(E)
     for _ in range(500):
         experts = np.argsort(-(Affinity + bias), axis=1)[:, :k]
         visits = np.bincount(experts.ravel(), minlength=E)
-        bias -= 0.05 * np.sign(visits - k * B / E)
+        bias -= 0.05 * np.sign(visits - goal)
     return bias
 
 
 # %% balanced wrong: steps too small to arrive
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
+    goal = k * B * np.array(copies) / sum(copies)
     bias = np.zeros(E)
     for _ in range(50):
         experts = np.argsort(-(Affinity + bias), axis=1)[:, :k]
         visits = np.bincount(experts.ravel(), minlength=E)
-        bias -= 0.001 * np.sign(visits - k * B / E)
+        bias -= 0.001 * np.sign(visits - goal)
     return bias
 
 
 # %% balanced wrong: first choices only are counted
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
+    goal = B * np.array(copies) / sum(copies)
     bias, rate = np.zeros(E), 0.1
     for _ in range(300):
         best = np.argmax(Affinity + bias, axis=1)
         visits = np.bincount(best, minlength=E)
-        bias -= rate * np.sign(visits - B / E)
+        bias -= rate * np.sign(visits - goal)
         rate *= 0.985
     return bias * (1 if k > 1 else -1)
 
 
-# %% balanced right: a fixed small rate, and many steps
-def balanced(Affinity, k):
+# %% balanced right: a rate that halves, and many steps
+def balanced(Affinity, k, copies):
     B, E = np.shape(Affinity)
-    bias = np.zeros(E)
-    for _ in range(3000):
+    bias, part = np.zeros(E), np.array(copies) / sum(copies)
+    for step in range(5000):
         experts = np.argpartition(-(Affinity + bias), k - 1, axis=1)[:, :k]
         visits = np.bincount(experts.ravel(), minlength=E)
-        bias += 0.0005 * np.sign(k * B / E - visits)
+        rate = 0.005 * 0.5 ** (step // 700)
+        bias += rate * np.sign(k * B * part - visits)
     return bias
 
 
 # %% balanced right: one expert after the other, each to its share
-def balanced(Affinity, k):
+def balanced(Affinity, k, copies):
     Affinity = np.asarray(Affinity)
     B, E = Affinity.shape
-    bias = np.zeros(E)
+    bias, ends = np.zeros(E), np.cumsum([0, *copies])
+    ends = k * B * ends // sum(copies)
     for _ in range(60):
         for e in range(E):
             others = np.delete(Affinity + bias, e, axis=1)
             bar = np.sort(others, axis=1)[:, -k]  # what it takes to be chosen
             needed = np.sort(bar - Affinity[:, e])
-            share = (k * B + e) // E  # of all experts together k * B
+            share = ends[e + 1] - ends[e]
             bias[e] = (needed[share - 1] + needed[share]) / 2
     return bias
 
-
-# %% balanced equivalent: line 5: 0.1 becomes 1.1
-# A first step that is too large shrinks as well.
-
-# %% balanced equivalent: line 6: 500 becomes 501
-# By then the steps are far too small to matter.
-
-# %% balanced equivalent: line 6: `range(500)` ends one too soon
-# By then the steps are far too small to matter.
-
-# %% balanced equivalent: line 6: `range(500)` starts one too late
-# One step more or less is not what it depends on.
 
 # %% nodes wrong: experts are chosen twice
 E, N, k, M = sympy.symbols("E N k M")
@@ -2453,3 +2447,40 @@ def design(model, machines):
 
 # %% design equivalent: line 32: `max(copies / outside, passed / inside)` with its arguments reversed
 # The larger of two numbers, in whatever order.
+
+
+# %% balanced wrong: all experts alike, as the chapter moves its bias
+def balanced(Affinity, k, copies):
+    B, E = np.shape(Affinity)
+    bias, rate = np.zeros(E), 0.1
+    for _ in range(500):
+        experts = np.argsort(-(Affinity + bias), axis=1)[:, :k]
+        visits = np.bincount(experts.ravel(), minlength=E)
+        bias -= rate * np.sign(visits - visits.mean())
+        rate *= 0.985
+    return bias
+
+
+# %% balanced wrong: copies are added to the bias
+def balanced(Affinity, k, copies):
+    B, E = np.shape(Affinity)
+    bias, rate = np.zeros(E), 0.1
+    for _ in range(500):
+        experts = np.argsort(-(Affinity + bias), axis=1)[:, :k]
+        visits = np.bincount(experts.ravel(), minlength=E)
+        bias -= rate * np.sign(visits - k * B / E)
+        rate *= 0.985
+    return bias + np.log(copies)
+
+
+# %% balanced equivalent: line 6: 0.1 becomes 1.1
+# A first step that is too large shrinks as well.
+
+# %% balanced equivalent: line 7: 500 becomes 501
+# By then the steps are far too small to matter.
+
+# %% balanced equivalent: line 7: `range(500)` ends one too soon
+# By then the steps are far too small to matter.
+
+# %% balanced equivalent: line 7: `range(500)` starts one too late
+# One step more or less is not what it depends on.

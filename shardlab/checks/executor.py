@@ -99,6 +99,7 @@ def admit(encoded, request):
     kept = made.module_kept_var_idx
     module = placed(module, [wanted[i] for i in kept])
     check_sizes(module)
+    check_digits(module, request)
     program = understood(module, request)
     check_metadata(made, program, request)
     check_results(made, program, request)
@@ -200,6 +201,29 @@ def check_sizes(module):
     largest = max((value.bytes for value in makers), default=0)
     if largest > MAX_ARRAY:
         raise ValueError(f"the program makes an array of {largest:,} bytes")
+
+
+def check_digits(module, request):
+    """Refuse to send numbers of fewer digits than those that are given.
+
+    Checks send small whole numbers where sums must stay exact. Half of the
+    bits would hold them, and a byte count would be met without the idea.
+
+    module   shardlab.count.stablehlo.Module
+    request  dict
+    """
+    given = [np.dtype(dtype) for _, dtype, _ in request["leaves"]]
+    least = min((kind.itemsize for kind in given), default=0)
+    for operation in module.made.values():
+        if operation.name not in exported.COLLECTIVES:
+            continue
+        for value in operation.inputs:
+            sent = np.dtype(value.dtype)
+            if sent.kind != "b" and sent.itemsize < least:
+                raise ValueError(
+                    f"the program sends numbers of {sent}; those given have "
+                    f"{least} bytes each, and fewer do not hold their digits"
+                )
 
 
 def asked_layouts(request):

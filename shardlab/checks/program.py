@@ -667,6 +667,22 @@ class Program:
         return printed
 
 
+def pairs(asked, message):
+    """Who sends to whom in a permute; WrongAnswer where a branch decides it.
+
+    asked    the question in words
+    message  a Collective that is a permute
+    returns  pairs of positions
+    """
+    if message.pairs is None:
+        raise WrongAnswer(
+            f"{asked}: two branches of yours (lax.cond, lax.switch) send to "
+            "other chips, and which one runs is known only when it runs; send "
+            "in both, outside the branches, and let them choose what to keep"
+        )
+    return message.pairs
+
+
 def collective(kind, axes, volume, sent, times, pairs):
     """The Collective of a reply's record; ValueError for any other."""
     numbers = (volume, sent, times)

@@ -31,32 +31,54 @@ def _block(shape, cuts, mesh):
     return NamedSharding(devices, cuts).shard_shape(tuple(shape))
 
 
+def _scaled(I, J, X, Y, Z):
+    """Bytes of a block of int8 A[I_Y, J_Z], and of float32 S[I_Y]."""
+    mesh = {"X": X, "Y": Y, "Z": Z}
+    scales = 4 * prod(_block((I,), P("Y"), mesh))
+    return prod(_block((I, J), P("Y", "Z"), mesh)), scales
+
+
 @question.visible(
-    "bytes_on_one_device", (105, 7, 3, 5, 2), (128, 2048, 2, 8, 2)
+    "bytes_on_one_device", (105, 14, 3, 5, 2), (128, 2048, 2, 8, 2)
 )
 def check_one_device(I, J, X, Y, Z):
-    """Question 1: bytes of int8 A[I_XY, J] on one device of X x Y x Z."""
-    block = _block((I, J), P(("X", "Y"), None), {"X": X, "Y": Y, "Z": Z})
+    """Question 1: bytes of A[I_Y, J_Z] and S[I_Y] on a device of X x Y x Z."""
+    block, scales = _scaled(I, J, X, Y, Z)
+    both = I * J + 4 * I
     compare.equal(
         f"bytes_on_one_device({I}, {J}, {X}, {Y}, {Z})",
         student.call("bytes_on_one_device", I, J, X, Y, Z),
-        prod(block),
+        block + scales,
         likely=[
-            (I * J, "that is your whole array, not the part of one device"),
+            (block, "you forget the scales, one for each row"),
+            (scales, "you count the scales alone"),
+            (both, "those are your whole arrays, not the part of one device"),
             (
-                I * J // (X * Y * Z),
-                "you divided by all devices, but Z does not cut the array",
+                block + scales // Z,
+                "you cut the scales along Z; they have no columns",
             ),
-            (I * J // X, "you cut the rows by X alone; Y cuts them as well"),
-            (I * J // Y, "you cut the rows by Y alone; X cuts them as well"),
+            (block + 4 * I, "you hold all scales; Y cuts them like the rows"),
+            (block + scales // 4, "you give a scale 1 byte; float32 has 4"),
+            (block + scales // 2, "you give a scale 2 bytes; float32 has 4"),
             (
-                I * J // Z,
-                "you cut the array by Z alone, along which copies lie",
+                both // (X * Y * Z),
+                "you divided by all devices, but X cuts neither of the two",
             ),
-            (I * J // (Y * Z), "you cut the array by Z, which holds copies"),
-            (2 * prod(block), "you count 2 bytes an element; int8 has one"),
-            (8 * prod(block), "you count bits; bytes are asked for"),
-            (128 * 2048 // 16, "that is the number of the chapter's case"),
+            (I * J // Y + scales, "you cut A by Y alone; Z cuts its columns"),
+            (
+                I * J // (X * Z) + 4 * I // X,
+                "you cut the rows by X, along which copies lie",
+            ),
+            (
+                I * J // (X * Y) + scales,
+                "you cut A by X, along which copies lie, and not by Z",
+            ),
+            (I * J // Z + 4 * I, "you cut by Z alone; Y cuts the rows"),
+            (
+                2 * block + scales,
+                "you count 2 bytes an element of A; int8 has one",
+            ),
+            (8 * (block + scales), "you count bits; bytes are asked for"),
         ],
     )
 
@@ -64,30 +86,52 @@ def check_one_device(I, J, X, Y, Z):
 def grade_one_device():
     """Question 1 with other sizes."""
     draw = question.draw("int8_bytes_one")
-    for _ in range(6):
-        X, Y, Z, rows, J = draw.integers(2, 9, 5).tolist()
-        check_one_device(rows * X * Y, J, X, Y, Z)
+    for sizes in draw.integers(2, 9, (6, 5)).tolist():
+        X, Y, Z, rows, columns = sizes
+        check_one_device(rows * Y, columns * Z, X, Y, Z)
 
 
 @question.visible(
-    "bytes_on_all_devices", (105, 7, 3, 5, 2), (128, 2048, 2, 8, 2)
+    "bytes_on_all_devices", (105, 14, 3, 5, 2), (128, 2048, 2, 8, 2)
 )
 def check_all_devices(I, J, X, Y, Z):
-    """Question 1: bytes of int8 A[I_XY, J] on all devices together."""
-    mesh = {"X": X, "Y": Y, "Z": Z}
-    block = prod(_block((I, J), P(("X", "Y"), None), mesh))
+    """Question 1: bytes of A[I_Y, J_Z] and S[I_Y] on all devices together."""
+    block, scales = _scaled(I, J, X, Y, Z)
+    both = I * J + 4 * I
     compare.equal(
         f"bytes_on_all_devices({I}, {J}, {X}, {Y}, {Z})",
         student.call("bytes_on_all_devices", I, J, X, Y, Z),
-        block * X * Y * Z,
+        (block + scales) * X * Y * Z,
         likely=[
-            (I * J, "that is one copy; how many copies do you find along Z?"),
-            (I * J * X * Y * Z, "you let each device hold the whole array"),
-            (block, "that is what one device holds"),
-            (I * J * X * Y, "you count copies along X and Y, which cut"),
-            (2 * I * J * Z, "you count 2 bytes an element; int8 has one"),
-            (8 * I * J * Z, "you count bits; bytes are asked for"),
-            (128 * 2048 * 2, "that is the number of the chapter's case"),
+            (I * J * X, "you forget the scales, one for each row"),
+            (both, "that is one copy; how many copies do you find along X?"),
+            (
+                both * X,
+                "you count as many copies of the scales as of A; Z cuts A only",
+            ),
+            (
+                I * J * X + 4 * I,
+                "you count one copy of the scales; X and Z hold more",
+            ),
+            (I * J * X + I * X * Z, "you give a scale 1 byte; float32 has 4"),
+            (both * X * Y * Z, "you let each device hold the whole arrays"),
+            (block + scales, "that is what one device holds"),
+            (
+                I * J * X * Y + 4 * I * X * Y * Z,
+                "you count copies along Y, which cuts the rows",
+            ),
+            (
+                I * J * Y + 4 * I * Y * Z,
+                "you count copies along Y; it is X that cuts nothing",
+            ),
+            (
+                2 * I * J * X + 4 * I * X * Z,
+                "you count 2 bytes an element of A; int8 has one",
+            ),
+            (
+                8 * (block + scales) * X * Y * Z,
+                "you count bits; bytes are asked for",
+            ),
         ],
     )
 
@@ -95,37 +139,55 @@ def check_all_devices(I, J, X, Y, Z):
 def grade_all_devices():
     """Question 1 with other sizes."""
     draw = question.draw("int8_bytes_all")
-    for _ in range(6):
-        X, Y, Z, rows, J = draw.integers(2, 9, 5).tolist()
-        check_all_devices(rows * X * Y, J, X, Y, Z)
+    for sizes in draw.integers(2, 9, (6, 5)).tolist():
+        X, Y, Z, rows, columns = sizes
+        check_all_devices(rows * Y, columns * Z, X, Y, Z)
 
 
 @question.visible(
     "read_seconds",
-    (960, 4096, 5, 3, hw.H100.hbm_bw),
+    (60, 4096, 5, 3, hw.H100.hbm_bw),
     (63, 1024, 3, 7, hw.V5E.hbm_bw),
 )
 def check_read(I, J, X, Y, hbm_bw):
-    """Question 2: seconds in which a device reads its block of float32."""
+    """Question 2: seconds to read a block of float32 A[I_XY, J], and x[J]."""
     block = _block((I, J), P(("X", "Y"), None), {"X": X, "Y": Y})
-    seconds = 4 * prod(block) / hbm_bw
+    seconds = 4 * (prod(block) + J) / hbm_bw
     compare.close(
         f"read_seconds({I}, {J}, {X}, {Y}, {hbm_bw:g})",
         student.call("read_seconds", I, J, X, Y, hbm_bw),
         seconds,
         likely=[
+            (
+                4 * prod(block) / hbm_bw,
+                "you read the block alone; the vector is read as well",
+            ),
+            (
+                4 * (I + 1) * J / (X * Y) / hbm_bw,
+                "you cut the vector; all of it lies on every chip",
+            ),
+            (
+                4 * (prod(block) + I) / hbm_bw,
+                "your vector has I numbers; rows of A have J",
+            ),
             (seconds / 4, "you count elements; a float32 takes 4 bytes"),
             (seconds * 8, "you count bits; the bandwidth is in bytes"),
             (seconds / 2, "you count 2 bytes an element, as for bf16"),
             (seconds * 2, "you count 8 bytes an element, as for float64"),
-            (seconds * X * Y, "you read the whole matrix"),
+            (4 * (I + 1) * J / hbm_bw, "you read the whole matrix"),
             (
                 seconds * hbm_bw / hw.H100.link_bw,
                 "you take the bandwidth to other chips; a chip reads its own "
                 "memory",
             ),
-            (seconds * Y, "you cut the rows by X alone; Y cuts them as well"),
-            (seconds * X, "you cut the rows by Y alone; X cuts them as well"),
+            (
+                4 * (I // X + 1) * J / hbm_bw,
+                "you cut the rows by X alone; Y cuts them as well",
+            ),
+            (
+                4 * (I // Y + 1) * J / hbm_bw,
+                "you cut the rows by Y alone; X cuts them as well",
+            ),
             (1 / seconds, "yours is upside down: bytes over bytes per second"),
             (seconds * 1e9, "you give nanoseconds; seconds are asked for"),
             (seconds * 1e6, "you give microseconds; seconds are asked for"),
@@ -133,7 +195,10 @@ def check_read(I, J, X, Y, hbm_bw):
                 seconds * hbm_bw / hw.H100.hbm_bw,
                 "you take an H100's bandwidth, and not the one given",
             ),
-            (294e-9, "that is the time in print, of a matrix rounded down"),
+            (
+                294e-9,
+                "that is a time in print, of another matrix, rounded down",
+            ),
         ],
     )
 

@@ -6,6 +6,7 @@ formulas are held against messages that are sent one by one.
 """
 
 from collections import Counter
+from fractions import Fraction
 from itertools import product
 
 import jax
@@ -185,7 +186,7 @@ def grade_edits():
         check_edits(*case)
 
 
-# --- 2 to 4: rings -----------------------------------------------------------
+# --- 2 to 4: lines and rings -------------------------------------------------
 
 
 def _small_messages(asked, answer, most, reason):
@@ -202,7 +203,8 @@ def _one_way(asked, answer, N):
     """Insist that all messages go to one neighbour on a ring of N chips."""
     ways = set()
     for hop in answer.collectives():
-        ways |= {(there - here) % N for here, there in hop.pairs}
+        pairs = program.pairs(asked, hop)
+        ways |= {(there - here) % N for here, there in pairs}
     if not ways <= {1} and not ways <= {N - 1}:
         raise WrongAnswer(
             f"{asked}: your messages go {sorted(ways)} places on round the "
@@ -211,25 +213,51 @@ def _one_way(asked, answer, N):
 
 
 def _numbers(shape, seed):
-    """Small whole numbers of float32: their sums are exact in any order."""
+    """Whole numbers of float32 whose sums are exact in any order.
+
+    They have more digits than bf16, float16 or int16 hold: what is sent in
+    half of the bytes does not arrive.
+    """
     draw = np.random.default_rng(seed)
-    return draw.integers(-99, 100, shape).astype(np.float32)
+    return draw.integers(-99_999, 100_000, shape).astype(np.float32)
 
 
-@question.visible("ring_gather", (5, 6, 2), (3, 2, 4))
-def check_ring_gather(N, rows, width, seed=0):
-    """Question 2: columns gathered on a ring, one block a message.
+def _line_wires(asked, answer, N, unit, what):
+    """Insist on messages between neighbours on a line, N - 1 a wire each way.
+
+    unit, what  bytes of one, and its name, such as "blocks"
+    """
+    wires = Counter()
+    for hop in answer.collectives():
+        for here, there in program.pairs(asked, hop):
+            wires[here, there] += hop.volume * hop.times
+    for (here, there), carried in wires.items():
+        if abs(here - there) != 1:
+            raise WrongAnswer(
+                f"{asked}: you send from chip {here} to chip {there}; a line "
+                "has wires between neighbours only"
+            )
+        if carried > (N - 1) * unit:
+            raise WrongAnswer(
+                f"{asked}: you send {carried / unit:g} {what} from chip "
+                f"{here} to chip {there}, and {N - 1} are enough"
+            )
+
+
+@question.visible("line_gather", (5, 6, 2), (3, 2, 4), (2, 1, 3))
+def check_line_gather(N, rows, width, seed=0):
+    """Question 2: columns gathered along a line, one block a message.
 
     N            devices
     rows, width  sizes of one device's block
     seed         of its entries
     """
-    asked, x = f"ring_gather on {N} devices", _numbers((rows, N * width), seed)
+    asked, x = f"line_gather on {N} devices", _numbers((rows, N * width), seed)
     block = x.nbytes // N
     request = program.request(
         x, mesh={"X": N}, in_specs=P(None, "X"), out_specs=P("X")
     )
-    answer = student.program("ring_gather", request)
+    answer = student.program("line_gather", request)
     if "all_reduce" in answer.kinds():
         raise WrongAnswer(
             f"{asked}: you made an AllGather of an AllReduce (psum): it adds "
@@ -238,42 +266,42 @@ def check_ring_gather(N, rows, width, seed=0):
     answer.allow("ppermute")
     reason = "pass on one block, not what has been gathered"
     _small_messages(asked, answer, block, reason)
-    _one_way(asked, answer, N)
-    answer.exactly(sent=x.nbytes - block)
+    _line_wires(asked, answer, N, block, "blocks")
     blocks = np.split(x, N, axis=1)
 
     def on_all(block_at):
         """All devices' results, of which place k has block_at(device, k)."""
-        return np.concatenate(
-            [
-                np.concatenate(
-                    [blocks[block_at(d, k) % N] for k in range(N)], axis=1
-                )
-                for d in range(N)
-            ]
-        )
+        numbers = [[block_at(d, k) for k in range(N)] for d in range(N)]
+        held = [
+            [blocks[n] if 0 <= n < N else 0 * blocks[0] for n in device]
+            for device in numbers
+        ]
+        return np.concatenate([np.concatenate(row, axis=1) for row in held])
 
-    arrived = "you left the blocks in the order of their arrival"
+    gone = "where you have zeros, none came or they lie on what came before: "
+    left = gone + "blocks from the {} of a chip reach it only {}"
+    right = left.format("right", "by messages to the left")
+    left = left.format("left", "by messages to the right")
+    whole = on_all(lambda d, k: k)
+    mine = whole - on_all(lambda d, k: k if k != d else -1)
     compare.close(
         asked,
         answer.run(x),
-        on_all(lambda d, k: k),
+        whole,
         likely=[
-            (on_all(lambda d, k: d - k), arrived),
-            (on_all(lambda d, k: d + k), arrived),
+            (on_all(lambda d, k: k if k <= d else -1), right),
+            (on_all(lambda d, k: k if k >= d else -1), left),
             (
-                on_all(lambda d, k: -k),
-                "your blocks stand in the reverse order, after the first; "
-                "block k came to chip `me` from how far?",
+                on_all(lambda d, k: -1 if 0 < 2 * abs(k - d) < N else k),
+                "zeros lie on blocks that came before: chips near an end "
+                "receive zeros, and yours put them in a place",
             ),
             (
-                on_all(lambda d, k: k + 1),
-                "your blocks all stand one place too far on the left",
+                on_all(lambda d, k: 2 * d - k),
+                "your streams are exchanged: what comes from the left is of "
+                "chips with smaller numbers",
             ),
-            (
-                on_all(lambda d, k: k - 1),
-                "your blocks all stand one place too far on the right",
-            ),
+            (whole + mine, "you add a chip's own block twice"),
         ],
         show=True,
         place=compare.on_devices(rows),
@@ -285,12 +313,12 @@ def _seed(draw):
     return int(draw.integers(2**31))
 
 
-def grade_ring_gather():
-    """Question 2 on other rings."""
-    draw = question.draw("ring_gather")
-    for devices in (2, 4, 8):
+def grade_line_gather():
+    """Question 2 on other lines."""
+    draw = question.draw("line_gather")
+    for devices in (4, 7, 8):
         rows, width = draw.integers(1, 5, 2).tolist()
-        check_ring_gather(devices, rows, width, _seed(draw))
+        check_line_gather(devices, rows, width, _seed(draw))
 
 
 def _wires(asked, answer, N):
@@ -298,7 +326,7 @@ def _wires(asked, answer, N):
     wires, messages = Counter(), Counter()
     for hop in answer.collectives():
         lead = set()
-        for here, there in hop.pairs:
+        for here, there in program.pairs(asked, hop):
             shifts = {"next": 1 % N, "previous": (N - 1) % N}
             ways = [w for w, far in shifts.items() if (there - here) % N == far]
             if not ways:
@@ -421,21 +449,7 @@ def check_line_scatter(N, rows, columns, seed=0):
     answer.allow("ppermute")
     reason = "only a piece travels, and collects its terms"
     _small_messages(asked, answer, piece, reason)
-    wires = Counter()
-    for hop in answer.collectives():
-        for here, there in hop.pairs:
-            wires[here, there] += hop.volume * hop.times
-    for (here, there), carried in wires.items():
-        if abs(here - there) != 1:
-            raise WrongAnswer(
-                f"{asked}: you send from chip {here} to chip {there}; a line "
-                "has wires between neighbours only"
-            )
-        if carried > (N - 1) * piece:
-            raise WrongAnswer(
-                f"{asked}: you send {carried / piece:g} pieces from chip "
-                f"{here} to chip {there}, and {N - 1} are enough"
-            )
+    _line_wires(asked, answer, N, piece, "pieces")
     total = terms.sum(0)
     compare.close(
         asked,
@@ -469,7 +483,7 @@ def _mistaken_lines(terms, N):
         (
             _exchanged(pieces, N),
             "your streams meet the wrong pieces: the one to the right begins "
-            "with the piece that has the longest way to go to the right",
+            "with the piece that goes farthest",
         ),
     ]
 
@@ -537,7 +551,7 @@ def grade_all_reduce():
 
 @question.visible("exchange", (5, 2, 2), (3, 1, 4))
 def check_exchange(N, rows, width, seed=0):
-    """Question 6: an AllToAll from columns to rows, by messages.
+    """Question 6: an AllToAll from columns to rows on a ring, one way.
 
     N      devices
     rows   of a block afterwards
@@ -556,9 +570,21 @@ def check_exchange(N, rows, width, seed=0):
             "throws most of it away"
         )
     answer.allow("ppermute")
-    reason = "cut out what the other device needs, then send it"
-    _small_messages(asked, answer, part, reason)
-    answer.exactly(sent=(N - 1) * part)
+    _one_way(asked, answer, N)
+    hops = answer.collectives()
+    parts = sum(hop.volume * hop.times for hop in hops) / part
+    if parts > N * (N - 1) / 2:
+        raise WrongAnswer(
+            f"{asked}: you send {parts:g} parts over each wire, and "
+            f"{N * (N - 1) // 2} are enough: a part that has arrived need not "
+            "travel on, nor an empty place"
+        )
+    if (messages := sum(hop.times for hop in hops)) > N - 1:
+        raise WrongAnswer(
+            f"{asked}: you send {messages:g} messages one after the other, and "
+            f"{N - 1} are enough: parts that have the same way left can go "
+            "together"
+        )
     table = [np.split(block, N) for block in np.split(x, N, axis=1)]
 
     def on_all(sender, part):
@@ -574,18 +600,35 @@ def check_exchange(N, rows, width, seed=0):
         )
 
     arrival = "you left the parts in the order of their arrival"
-    other = "you send each device the part of another one"
     compare.close(
         asked,
         answer.run(x),
         x,
         likely=[
-            (on_all(lambda d, k: d - k, lambda d, k: d), arrival),
+            (on_all(lambda d, k: d + k + 1, lambda d, k: d), arrival),
+            (on_all(lambda d, k: d - k - 1, lambda d, k: d), arrival),
             (on_all(lambda d, k: d + k, lambda d, k: d), arrival),
-            (on_all(lambda d, k: k, lambda d, k: 2 * k - d), other),
+            (on_all(lambda d, k: d - k, lambda d, k: d), arrival),
+            (
+                on_all(lambda d, k: k, lambda d, k: 2 * k - d),
+                "you send each device the part of another one: what is sent "
+                "first, to go N - 1 places on, is for the chip before",
+            ),
             (
                 on_all(lambda d, k: k, lambda d, k: k),
                 "you send each device your own part, not its part",
+            ),
+            (
+                on_all(lambda d, k: 2 * d - k, lambda d, k: d),
+                "your parts stand in the reverse order round your own",
+            ),
+            (
+                on_all(lambda d, k: k + 1, lambda d, k: d),
+                "your parts all stand one place too far on the left",
+            ),
+            (
+                on_all(lambda d, k: k - 1, lambda d, k: d),
+                "your parts all stand one place too far on the right",
             ),
             (
                 np.concatenate([x[d::N] for d in range(N)]),
@@ -598,7 +641,7 @@ def check_exchange(N, rows, width, seed=0):
 
 
 def grade_exchange():
-    """Question 6 on other numbers of devices."""
+    """Question 6 on other rings."""
     draw = question.draw("exchange")
     for devices in (2, 4, 8):
         rows, width = draw.integers(1, 4, 2).tolist()
@@ -671,69 +714,104 @@ def grade_gradient():
 
 # --- 8 and 9: matrices and formulas ------------------------------------------
 
-BODIES = {
-    "all_gather": lambda x: lax.all_gather(x, "X", tiled=True),
-    "reduce_scatter": lambda x: lax.psum_scatter(x, "X", tiled=True),
-    "all_to_all": lambda x: lax.all_to_all(
-        x, "X", split_axis=0, concat_axis=0, tiled=True
-    ),
-}
+
+def _bodies(rows, width):
+    """Local functions of vectors in columns, of blocks [rows, width]."""
+
+    def gather(x):
+        blocks = x.reshape(rows, width, -1)
+        whole = lax.all_gather(blocks, "X", axis=1, tiled=True)
+        return whole.reshape(-1, x.shape[1])
+
+    def scatter(x):
+        terms = x.reshape(rows, -1, x.shape[1])
+        piece = lax.psum_scatter(terms, "X", scatter_dimension=1, tiled=True)
+        return piece.reshape(-1, x.shape[1])
+
+    def exchange(x):
+        return lax.all_to_all(x, "X", split_axis=0, concat_axis=0, tiled=True)
+
+    return {
+        "all_gather": gather,
+        "reduce_scatter": scatter,
+        "all_to_all": exchange,
+    }
 
 
-def _tried(name, N, size):
+def _tried(body, N, size):
     """The matrix of JAX's collective, from what it makes of unit vectors."""
     mesh = jax.make_mesh((N,), ("X",), axis_types=(AxisType.Auto,))
     vectors = np.eye(size, dtype=np.float32)  # a unit vector in each column
     x = jax.device_put(vectors, NamedSharding(mesh, P("X")))
-    run = jax.shard_map(
-        BODIES[name], mesh=mesh, in_specs=P("X"), out_specs=P("X")
-    )
+    run = jax.shard_map(body, mesh=mesh, in_specs=P("X"), out_specs=P("X"))
     return np.asarray(jax.jit(run)(x))
 
 
-def _mistaken_matrices(name, N, n, right):
+def _mistaken_matrices(right, N, rows, width):
     """Matrices that mistakes give, with the mistakes."""
-    numbers = np.arange(len(right)).reshape(N, -1)
-    repeated = np.repeat(np.eye(N * n), N, axis=0)
+    vector, numbers = np.eye(N * rows * width), np.arange(N * rows * width)
+    copy = numbers.reshape(N, rows, width).swapaxes(0, 1).ravel()
+    along_rows = np.tile(vector, (N, 1))
+    turned = np.tile(vector[np.argsort(copy)], (N, 1))
+    repeated = np.repeat(vector, N, axis=0)
+    rows_cut = (
+        "you leave each block in one piece, as if rows were cut; columns are, "
+        "so that a row of the whole has a row of each block"
+    )
+    backwards = "your permutation is turned round, and takes a whole for blocks"
     each = "you repeat each number; copies of all of them lie one by one"
+    parts = np.arange(len(right)).reshape(N, -1)
     return [
         (right.T, "you gave the transpose"),
         (right / N, "you take a mean; terms are added up"),
         (right * N, f"you add {N} times too much"),
+        (along_rows, rows_cut),
+        (along_rows.T, rows_cut),
+        (turned, backwards),
+        (turned.T, backwards),
         (repeated, each),
         (repeated.T, "you add neighbouring numbers; add copies of all of them"),
         (np.eye(len(right)), "yours moves nothing"),
         (
-            np.eye(len(right))[numbers.T.ravel()],
+            np.eye(len(right))[parts.T.ravel()],
             "you exchange single numbers; parts of n numbers stay together",
         ),
     ]
 
 
-@question.visible("the three matrices", (3, 2), (2, 3))
-def check_matrices(N, n):
-    """Question 8: matrices of three collectives, as JAX's collectives act."""
+@question.visible("the three matrices", (3, 2, 2, 2), (2, 3, 1, 3))
+def check_matrices(N, rows, width, n):
+    """Question 8: matrices of three collectives, as JAX's collectives act.
+
+    N            devices
+    rows, width  sizes of a block that is gathered, or summed and scattered
+    n            numbers of a part that is exchanged
+    """
     question.need_devices(N)
-    for name in BODIES:
-        right = _tried(name, N, N * n if name == "all_gather" else N * N * n)
-        likely = [
-            (other, sentence)
-            for other, sentence in _mistaken_matrices(name, N, n, right)
-            if other.shape == right.shape
-        ]
+    block = (rows, width)
+    sizes = {
+        "all_gather": (N * rows * width, block),
+        "reduce_scatter": (N * N * rows * width, block),
+        "all_to_all": (N * N * n, (n,)),
+    }
+    for name, body in _bodies(rows, width).items():
+        size, said = sizes[name]
+        right = _tried(body, N, size)
+        mistaken = _mistaken_matrices(right, N, rows, width)
         compare.close(
-            f"{name}_matrix({N}, {n})",
-            student.call(f"{name}_matrix", N, n),
+            f"{name}_matrix({', '.join(map(str, (N, *said)))})",
+            student.call(f"{name}_matrix", N, *said),
             right,
-            likely=likely,
+            likely=[pair for pair in mistaken if pair[0].shape == right.shape],
         )
 
 
 def grade_matrices():
     """Question 8 for other numbers of devices."""
     draw = question.draw("matrices")
-    for devices in (2, 3, 4, 5):
-        check_matrices(devices, int(draw.integers(1, 4)))
+    for devices in (2, 3, 4):
+        rows = int(draw.integers(2, 4))
+        check_matrices(devices, rows, *draw.integers(1, 4, 2).tolist())
 
 
 def _leaving(steps):
@@ -746,70 +824,107 @@ def _leaving(steps):
     )
 
 
-def _counted(name, V, N):
-    """Bytes that chip 0 sends in the messages of one of question 9's four."""
-    from shardlab import ring
+def _crossing(name, V, N, k):
+    """Bytes to the right over the wire from chip k to k + 1 of N on a line.
 
-    runs = {
-        "gather_sent": ring.all_gather_steps,
-        "reduce_sent": ring.all_reduce_steps,
-        "exchange_sent": ring.all_to_all_steps,
+    Every pair of a sender on the left and a receiver on the right is looked
+    at: one block serves all receivers, one sum takes up the terms of all
+    senders, and a part is for a pair alone.
+    """
+    chips = range(1, N + 1)
+    pairs = [(a, b) for a, b in product(chips, chips) if a <= k < b]
+    carried = {
+        "gather": Fraction(V, N) * len({sender for sender, _ in pairs}),
+        "scatter": Fraction(V, N) * len({receiver for _, receiver in pairs}),
+        "exchange": Fraction(V, N**2) * len(pairs),
     }
-    if name in runs:
-        return _leaving(runs[name](V, N, directions=1))
-    # Whole terms go round: a gather of N arrays of V bytes each.
-    return _leaving(ring.all_gather_steps(N * V, N, directions=1))
+    carried["reduce"] = carried["scatter"] + carried["gather"]
+    return carried[name.removesuffix("_crossing")]
 
 
+RING = "you give what a chip sends on a ring; here only some blocks cross"
+TERMS = "you let terms cross one by one; each chip adds its own to what passes"
 FORMULAS = {
-    "gather_sent": [
-        ("V*(N - 1)", "you count all chips, or took V for one chip's block"),
+    "gather_crossing": [
+        (
+            "V*(N - k)/N",
+            "you count the chips on the right; blocks come from"
+            " the left, and one crosses for all who want it",
+        ),
+        ("k*V", "you took V for one chip's block"),
+        ("V*k*(N - k)/N", "you send a block once for each chip on the right"),
     ],
-    "reduce_sent": [
-        ("V*(N - 1)/N", "you count one half: an AllReduce is made of two"),
-        ("2*V*(N - 1)", "you count all chips, or took V for a piece"),
+    "scatter_crossing": [
+        (
+            "V*k/N",
+            "you count as for a gather, the chips on the left; their"
+            " terms are added up, and a sum crosses for each chip on the right",
+        ),
+        ("V*k*(N - k)/N", TERMS),
+        ("k*V", TERMS),
+        ("V*(N - k)", "you took V for one piece of the sum"),
     ],
-    "exchange_sent": [
-        ("V*(N - 1)/N", "you count all chips; each sends a part of its block"),
-        ("V/N**2", "you count one part; how many does a chip send?"),
+    "reduce_crossing": [
+        (
+            "2*V*k/N",
+            "you count the gather twice; do its two halves send the"
+            " same bytes to the right?",
+        ),
+        (
+            "2*V*(N - k)/N",
+            "you count the ReduceScatter twice; do the two"
+            " halves send the same bytes to the right?",
+        ),
+        ("2*V*(N - 1)/N", RING),
+        ("N*V", "you took V for one piece of the sum"),
+        ("k*V", TERMS),
     ],
-    "naive_sent": [
-        ("V*(N - 1)*N", "you count all chips, and each was asked for"),
-        ("2*V*(N - 1)/N", "you count an AllReduce made of two halves"),
-        ("V*(N - 1)/N", "you send pieces; whole terms go round"),
+    "exchange_crossing": [
+        (
+            "V*(N - 1)/N**2",
+            "you give what a chip sends of its own; other"
+            " chips' parts pass this wire, too",
+        ),
+        ("V*k*(N - k)/N", "you took V/N for a part; a part is for one chip"),
+        ("V/4", "you give the wire in the middle, for even N"),
+        ("2*V*k*(N - k)/N**2", "you count both directions"),
+        (
+            "V*k/N**2",
+            "you count a part for each chip on the left, and each"
+            " has one for every chip on the right",
+        ),
+        ("V*k/N", "you let whole blocks cross; only some parts go so far"),
     ],
 }
 LIKELY = [
-    ("V", "you send the whole array; a chip need not send to itself"),
-    ("2*V", "you give a limit for many chips"),
-    ("V/4", "you give a convention, which counts what is passed on"),
-    ("V/N", "you send one block"),
-    ("N*V", "you count a message to itself as well"),
+    ("V*(N - 1)/N", RING),
+    ("V", "you send the whole array; count what crosses this wire"),
+    ("V/N", "you count one block"),
+    ("V*(N - 1)", "you count all chips"),
 ]
+WIRES = [(n * n * (n + 2), n, k) for n in range(2, 8) for k in range(1, n)]
 
 
-@question.visible(
-    "the four formulas", ([(n * n * (n + 2), n) for n in range(2, 12)],)
-)
+@question.visible("the four formulas", (WIRES,))
 def check_formulas(points):
-    """Question 9: bytes that each chip sends, at pairs of V and N."""
+    """Question 9: bytes on a wire of a line, at triples of V, N and k."""
     for name, likely in FORMULAS.items():
+        others = [pair for pair in LIKELY if pair[0] not in dict(likely)]
         compare.formula(
             name,
             student.expression(name),
-            "V N",
-            lambda V, N, name=name: _counted(name, V, N),
+            "V N k",
+            lambda V, N, k, name=name: _crossing(name, V, N, k),
             [tuple(point) for point in points],
-            likely=likely + LIKELY,
+            likely=likely + others,
         )
 
 
 def grade_formulas():
-    """Question 9 with other arrays and rings."""
+    """Question 9 with other arrays and wires."""
     draw = question.draw("formulas")
-    check_formulas(
-        [(int(draw.integers(1, 9)) * n * n, n) for n in range(2, 16)]
-    )
+    lines = [(int(draw.integers(1, 9)) * n * n, n) for n in range(3, 14)]
+    check_formulas([(V, n, int(draw.integers(1, n))) for V, n in lines])
 
 
 # --- 10: a plan --------------------------------------------------------------

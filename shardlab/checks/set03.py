@@ -7,6 +7,7 @@ chip on both sides of a cut.
 """
 
 import functools
+import itertools
 import re
 from collections import Counter
 from fractions import Fraction
@@ -24,9 +25,13 @@ from shardlab.checks.question import NotAnswered, WrongAnswer
 
 
 def _numbers(shape, seed):
-    """Small whole numbers of float32: their sums are exact in any order."""
+    """Whole numbers of float32 whose sums are exact in any order.
+
+    They have more digits than bf16, float16 or int16 hold: what is sent in
+    half of the bytes does not arrive.
+    """
     draw = np.random.default_rng(seed)
-    return draw.integers(-99, 100, shape).astype(np.float32)
+    return draw.integers(-99_999, 100_000, shape).astype(np.float32)
 
 
 def _seed(draw):
@@ -851,34 +856,130 @@ def check_cluster(V, N, node, port, card):
     )
 
 
-# Name in the answer: seconds for one byte in all, 64 experts.
-MACHINES = {
-    "v5p": lambda: _least_seconds(
-        1, (4, 4, 4), (True,) * 3, hw.axis_bw(hw.V5P)
+def _takes(V, offer, double=1, wraps=None, part=None, longest=False):
+    """Seconds of an AllToAll of V bytes on an offer.
+
+    double   what a link carries one way, in units of link_bw
+    wraps    whether all axes are rings, instead of what the offer says
+    part     "ports" or "cards", if only these are counted
+    longest  whether only the longest axis is cut
+    """
+    kind, *machine, _ = offer
+    if kind == "slice":
+        sizes, rings, link_bw = machine
+        rings = rings if wraps is None else [wraps] * len(sizes)
+        W = 2 * link_bw * double
+        if longest:
+            axis = sizes.index(max(sizes))
+            return _cut_seconds(V, sizes, rings, W, axis, max(sizes) // 2)
+        return _least_seconds(V, sizes, rings, W)
+    N, node, port, card = machine
+    if part == "ports":
+        return V / N**2 * (N - 1) / port
+    if part == "cards":
+        return V / N**2 * (N - 1) / card
+    return _on_cluster(V, N, node, port, card)
+
+
+def _cheapest(offers, limit, took):
+    """The cheapest of the offers that take no longer; None if all do."""
+    fit = [name for name in offers if took[name] <= limit]
+    return min(fit, key=lambda name: offers[name][-1], default=None)
+
+
+MISTAKEN_TIMES = [
+    ({"part": "ports"}, "GPUs send to other nodes by their cards, not ports"),
+    ({"double": 0.5}, "W is both directions of a link, link_bw is one"),
+    ({"double": 2}, "W is both directions of a link, and that is 2 link_bw"),
+    ({"wraps": False}, "an axis that is a ring is cut twice"),
+    ({"wraps": True}, "an axis that is a line is cut once"),
+    (
+        {"longest": True},
+        "the longest axis of a slice need not be the narrowest",
     ),
-    "v5e": lambda: _least_seconds(1, (8, 8), (False,) * 2, hw.axis_bw(hw.V5E)),
-    "H100": lambda: _on_cluster(1, 64, 8, hw.H100.link_bw, hw.H100.dcn_bw),
-    "GB200": lambda: _on_cluster(1, 64, 64, hw.GB200.link_bw, 1),
+    ({"part": "cards"}, "within a node GPUs send by their ports"),
+]
+
+# Bandwidths are those of hw; the dollars an hour are made up.
+SIXTY_FOUR = {
+    "v5e": ["slice", [8, 8], [False] * 2, hw.V5E.link_bw, 77],
+    "H100": ["cluster", 64, 8, hw.H100.link_bw, hw.H100.dcn_bw, 192],
+    "v5p": ["slice", [4, 4, 4], [True] * 3, hw.V5P.link_bw, 269],
+    "GB200": ["cluster", 64, 64, hw.GB200.link_bw, hw.GB200.dcn_bw, 700],
+}
+THIRTY = {
+    "torus": ["slice", [5, 6], [False, True], hw.V5E.link_bw, 30],
+    "ring": ["slice", [30], [True], hw.V5P.link_bw, 40],
+    "nodes": ["cluster", 30, 6, hw.H100.link_bw, hw.H100.dcn_bw, 50],
+    "rack": ["cluster", 30, 30, 1e11, 2.5e10, 45],
+}
+
+TO_THE_DIGIT = {
+    "line": ["slice", [4], [False], 2.0**30, 10],
+    "rack": ["cluster", 4, 4, 2.0**33, 2.0**30, 20],
 }
 
 
-@question.visible("ranking", (), hidden=False)
-def check_ranking():
-    """Question 8: four machines, quickest first."""
-    ranking = compare.entries("ranking", student.value("ranking"), 4)
-    if set(map(str, ranking)) != set(MACHINES):
-        names = ", ".join(MACHINES)
-        compare.wrong("ranking", ranking, f"it should have each of {names}")
-    took = {name: MACHINES[name]() for name in ranking}
-    for first, second in zip(ranking, ranking[1:], strict=False):
-        if took[first] > took[second]:
-            compare.wrong(
-                "ranking",
-                ranking,
-                f"you put {first} before {second}, but {second} is quicker; "
-                "count what crosses the middle of a slice, and what a card "
-                "sends",
-            )
+@question.visible(
+    "choose",
+    (10**9, 1e-3, SIXTY_FOUR),
+    (10**9, 6e-4, SIXTY_FOUR),
+    (10**9, 3e-4, SIXTY_FOUR),
+    (10**9, 1e-4, SIXTY_FOUR),
+    (10**9, 7e-5, SIXTY_FOUR),
+    (10**9, 2e-5, SIXTY_FOUR),
+    (10**9, 1.5e-3, THIRTY),
+    (10**9, 8e-4, THIRTY),
+    (2**30, 0.25, TO_THE_DIGIT),
+)
+def check_choice(V, limit, offers):
+    """Question 8: the cheapest offer that is quick enough, by its name."""
+    asked = f"choose({V}, {limit:g}, {{{', '.join(offers)}}})"
+    took = {name: _takes(V, offers[name]) for name in offers}
+    right = _cheapest(offers, limit, took)
+    got = student.call("choose", V, limit, offers)
+    mistaken = {}
+    for how, sentence in MISTAKEN_TIMES:
+        other = {name: _takes(V, offers[name], **how) for name in offers}
+        choice = _cheapest(offers, limit, other)
+        mistaken.setdefault(choice, []).append(sentence)
+    likely = []
+    for name, seconds in took.items():
+        told = f"on {name} it takes {1e6 * seconds:.0f} us, "
+        if seconds > limit:
+            told += f"and the limit is {1e6 * limit:.0f}"
+        else:
+            dollars = offers[name][-1], offers[right][-1]
+            told += "but {:g} dollars are more than {:g}".format(*dollars)
+        if len(mistaken.get(name, ())) == 1:  # else it may be any of them
+            told += f"; mind that {mistaken[name][0]}"
+        likely.append((name, told))
+    compare.equal(asked, got, right, likely)
+
+
+def _offers(draw):
+    """Six offers of as many chips, drawn; V and a limit that some meet."""
+    links, dollars = draw.integers(2, 60, 9), draw.permutation(range(20, 90))
+    links, dollars = (1e9 * links).tolist(), dollars.tolist()
+    offers = {
+        "a": ["slice", [3, 15], [False, True], links[0], dollars[0]],
+        "b": ["slice", [3, 5, 3], [True, False, False], links[1], dollars[1]],
+        "c": ["slice", [45], [True], links[2], dollars[2]],
+        "d": ["cluster", 45, 9, 9 * links[3], links[4], dollars[3]],
+        "e": ["cluster", 45, 5, links[5], links[6], dollars[4]],
+        "f": ["cluster", 45, 45, links[7], links[8], dollars[5]],
+    }
+    took = sorted(_takes(10**9, offer) for offer in offers.values())
+    place = int(draw.integers(1, 5))
+    return offers, (took[place] + took[place + 1]) / 2
+
+
+def grade_choice():
+    """Question 8 with other offers."""
+    draw = question.draw("choice")
+    for _ in range(8):
+        offers, limit = _offers(draw)
+        check_choice(10**9, limit, offers)
 
 
 def grade_cluster():
@@ -1044,6 +1145,24 @@ MISTAKEN_ONE_WAY = [
 ]
 
 
+MISTAKEN_MEANS = [
+    ("(N + 1)/4", "you have odd N in mind"),
+    ("N**2/(4*(N - 1))", "you have even N in mind, with one part opposite"),
+    ("N/4", "you divide by N; a chip sends N - 1 parts"),
+    ("(N**2 - 1)/(4*N)", "you divide by N; a chip sends N - 1 parts"),
+    ("(N + 1)/8", "you count one direction, and the parts of both"),
+    ("N**2/(8*(N - 1))", "you count one direction, and the parts of both"),
+    ("N**2/8", "you give the sum of one direction, not a mean"),
+    ("(N**2 - 1)/8", "you give the sum of one direction, not a mean"),
+    ("N**2/4", "you give the sum for all parts; what is it for one of them?"),
+    ("(N**2 - 1)/4", "you give the sum for all; what is it for one of them?"),
+    ("N/2", "you give the way of one part, all round or the farthest"),
+    ("(N - 1)/2", "you give the way of the farthest part"),
+    ("N*(N + 2)/(4*(N - 1))", "you count the opposite part in both directions"),
+    ("N*(N - 2)/(4*(N - 1))", "you leave the opposite part out"),
+]
+
+
 def _sum_itself(name):
     """The student's sum, written as one and without cases."""
     got = student.expression(name)
@@ -1117,9 +1236,11 @@ def check_sums(sizes):
             likely = [("N**2/8", whole), *likely]
         if name == "one_way":
             likely = MISTAKEN_ONE_WAY
-        for form in ("sum", "closed"):
-            asked = f"{name}_{form}"
-            closed = form == "closed"
+        forms = [f"{name}_sum"]
+        if name in ("one_way", "tied"):
+            forms.append(f"{name}_closed")
+        for asked in forms:
+            closed = asked.endswith("closed")
             compare.formula(
                 asked,
                 _formula(asked) if closed else _sum_itself(asked),
@@ -1129,6 +1250,16 @@ def check_sums(sizes):
                 closed=closed,
                 likely=likely,
             )
+    for asked, parity in (("odd_mean", 1), ("even_mean", 0)):
+        compare.formula(
+            asked,
+            _formula(asked),
+            "N",
+            lambda N: 2 * _parts(N) / (N - 1),
+            [n for n in sizes if n % 2 == parity],
+            closed=True,
+            likely=MISTAKEN_MEANS,
+        )
 
 
 def grade_sums():
@@ -1381,11 +1512,12 @@ MISTAKEN_GAINS = [
 ]
 
 
-@question.visible("the ratios and exact", (range(2, 12),))
-def check_quarter(sizes):
-    """Question 12: AllGather over AllToAll, its limit, and where 1/4 is exact.
+@question.visible("the ratios and fewest", (range(2, 12),))
+def check_quarter(sizes, *extra):
+    """Question 12: AllGather over AllToAll, and rings where it is nearly 4.
 
     sizes  rings and lines that are counted
+    extra  hundredths of four, besides the usual ones
     """
     ratios = {
         "even_ratio": (0, {}),
@@ -1414,38 +1546,46 @@ def check_quarter(sizes):
                 *(MISTAKEN_GAINS if gains else MISTAKEN_RATIOS),
             ],
         )
-    limit = student.expression("limit_ratio")
-    for name in ratios:
+    limit = student.expression("gain_limit")
+    for name in ("even_gain", "odd_gain"):
         grows = student.expression(name)
         likely = [
-            ("2", "you give the limit of a ring used one way"),
-            ("1/4", "you have it upside down: AllGather over AllToAll"),
+            ("2", "you give the gain of an AllGather"),
+            ("1/4", "you have it upside down: how many times less"),
         ]
-        compare.limit("limit_ratio", limit, grows, "N", "N", likely)
-    for N in sizes:
-        _check_exact_quarter(N)
+        compare.limit("gain_limit", limit, grows, "N", "N", likely)
+    for percent in (40, 50, 51, 60, 75, 80, 84, 90, *extra):
+        _check_fewest(percent)
 
 
-def _check_exact_quarter(N):
-    """Whether an AllToAll on N chips takes exactly a quarter of V/W."""
-    asked, got = f"exact({N})", student.call("exact", N)
-    right = 8 * _load("all_to_all", N) == 2 * N * N
-    told = compare.whole_number(asked, got)
-    if told not in (0, 1):
-        compare.wrong(asked, got, "expected True or False")
-    if bool(told) != right:
-        part = Fraction(_load("all_to_all", N), 2 * N * N)
-        compare.wrong(
-            asked,
-            got,
-            f"your claim is about V/4 over W, so V/8 on each link; it is "
-            f"{part} V",
-        )
+def _check_fewest(percent):
+    """The smallest ring whose ratio is so many hundredths of four."""
+
+    def enough(N):
+        return 100 * _times_as_long(N) >= 4 * percent
+
+    asked, got = f"fewest({percent})", student.call("fewest", percent)
+    right = next(N for N in itertools.count(2) if enough(N))
+    even = next(N for N in itertools.count(2, 2) if enough(N))
+    odd = next(N for N in itertools.count(3, 2) if enough(N))
+    more = next(
+        N for N in itertools.count(2) if _times_as_long(N) * 25 > percent
+    )
+    likely = [
+        (even, "an odd ring gets there with fewer chips"),
+        (odd, "an even ring gets there with fewer chips"),
+        (more, '"at least" is reached with fewer chips'),
+        (right - 1, "yours has not got there yet"),
+        (-(-100 // (100 - percent)), "an odd ring gets there sooner"),
+        (-(-percent // (100 - percent)), "you have odd rings in mind, alone"),
+    ]
+    compare.equal(asked, got, right, likely)
 
 
 def grade_quarter():
     """Question 12 on larger rings and lines."""
     halves = question.draw("quarter").integers(7, 12, 2).tolist()
+    more = question.draw("fewest").integers(51, 95, 3).tolist()
     check_quarter(
-        [12, 13, *(2 * half + odd for half in halves for odd in (0, 1))]
+        [12, 13, *(2 * half + odd for half in halves for odd in (0, 1))], *more
     )

@@ -661,7 +661,7 @@ def check_strategies(points, ratios):
 def grade_strategies():
     """Question 6 with other numbers."""
     draw, points = question.draw("strategies"), []
-    for X in (2, 3, 8):
+    for X in draw.choice(np.arange(2, 17), 3, replace=False).tolist():
         B, D, F, C, W = draw.integers(1, 8, 5).tolist()
         points.append((B, D * X, F * X, X, 1000 * C + 1, W + 2))
     ratios = [tuple((2 * draw.integers(1, 20, 3)).tolist()) for _ in "AB"]
@@ -860,7 +860,7 @@ def grade_share():
                 n,
                 *draw.integers(1, 99, 3).tolist(),
             )
-            for n in (2, 4, 8)
+            for n in (2 * draw.permutation(np.arange(1, 7))[:3]).tolist()
         ]
     )
 
@@ -1033,8 +1033,13 @@ def grade_lines():
 
 def grade_bounds():
     """Question 9 for other slices."""
-    C = int(question.draw("bounds").integers(9, 999))
-    check_bounds([(3, 5, 77, 4), (6, 2, C, 13)])
+    draw = question.draw("bounds").integers
+    check_bounds(
+        [
+            (*draw(2, 13, 2).tolist(), int(draw(9, 999)), int(draw(2, 40)))
+            for _ in range(4)
+        ]
+    )
 
 
 # --- 10 and 11: a block that just fits ---------------------------------------
@@ -1319,7 +1324,8 @@ def check_scatter_matmul(N, I, J, K, seed=9):
                 f"{asked}: your message has {hop.volume} bytes, and a piece of "
                 f"C {piece}: pieces of C travel, and nothing else"
             )
-        ways |= {(there - here) % N for here, there in hop.pairs}
+        pairs = program.pairs(asked, hop)
+        ways |= {(there - here) % N for here, there in pairs}
     if not ways <= {1} and not ways <= {N - 1}:
         raise WrongAnswer(
             f"{asked}: your messages go {sorted(ways)} places on; each chip "

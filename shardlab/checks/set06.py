@@ -530,17 +530,43 @@ def _played(layers, product, reduce):
     return timeline.play(tasks)
 
 
+def _preferred(layers, product, reduce, key=max):
+    """When both sums of the first layer are done, if it is preferred.
+
+    key  which of the sums that wait goes next
+    """
+    heap = sorted((2 * n + 1) * product for n in range(2 * layers))
+    now, waiting, ends = 0, [], {}
+    while len(ends) < 2 * layers:
+        while heap and heap[0] <= now:
+            waiting.append(heap.pop(0))
+        if not waiting:
+            now = heap[0]
+            continue
+        came = key(waiting)
+        waiting.remove(came)
+        now += reduce
+        ends[came] = now
+    return max(ends[came] for came in sorted(ends)[-2:])
+
+
 @question.visible(
-    "uncovered", (2, 1.0, 4.5), (3, 2.0, 1.5), (1, 0.25, 0.375), (3, 4.0, 5.0)
+    "uncovered",
+    (2, 1.0, 4.5),
+    (3, 2.0, 1.5),
+    (1, 0.25, 0.375),
+    (3, 4.0, 5.0),
+    (4, 1.0, 3.5),
+    (3, 1.0, 4.0),  # a dW comes at the moment when the network is free
 )
 def check_uncovered(layers, product, reduce):
-    """Question 6: when the backward pass ends, and what is not hidden."""
+    """Question 6: when all is done, what is not hidden, and what is first."""
     run = _played(layers, product, reduce)
     end, bare = timeline.makespan(run), timeline.exposed(run)
     math, comm = 4 * layers * product, 2 * layers * reduce
     asked = f"uncovered({layers}, {product}, {reduce})"
     got = student.call("uncovered", layers, product, reduce)
-    first, second = compare.numbers(asked, got, 2)
+    first, second, third = compare.numbers(asked, got, 3)
     merged = 0
     for n in range(layers):
         merged = max(merged, (4 * n + 3) * product) + reduce
@@ -586,13 +612,51 @@ def check_uncovered(layers, product, reduce):
             ([end + (end - math) / 2], "you give half of it"),
         ],
     )
+    last = _preferred(layers, product, reduce)
+    compare.close(
+        f"{asked}, the third",
+        third,
+        last,
+        rel=1e-9,
+        likely=[
+            (
+                product + 2 * layers * reduce,
+                "your network takes all sums in a row; the first layer's wait "
+                "for all others",
+            ),
+            (
+                _preferred(layers, product, reduce, min),
+                "you take sums in the order in which they come; the first "
+                "layer's dW come last, and should not wait for all others",
+            ),
+            (
+                last - reduce,
+                "one of the first layer's two sums is not yet done",
+            ),
+            (
+                (4 * layers - 3) * product + 2 * reduce,
+                "you forget that the network may be busy, or that the last dW "
+                "comes later, when the first layer's turn comes",
+            ),
+            (
+                (4 * layers - 1) * product + reduce,
+                "your last sum waits for nothing; one that has begun is not "
+                "interrupted",
+            ),
+            (
+                (4 * layers - 1) * product + 2 * reduce,
+                "you let both sums wait for the last dW; dW_out is there "
+                "two products earlier",
+            ),
+        ],
+    )
 
 
 def grade_uncovered():
     """Question 6 with other times."""
     draw = question.draw("uncovered")
     for product_, reduce in ((1, 9), (4, 5), (4, 7), (5, 1), (3, 3)):
-        scale = float(draw.uniform(0.5, 2))
+        scale = 2.0 ** int(draw.integers(-3, 4))  # sums stay exact
         layers = int(draw.integers(2, 9))
         check_uncovered(layers, scale * product_, scale * reduce)
 
@@ -923,50 +987,72 @@ def grade_crossing():
             check_crossing(tuple(first), tuple(second), overlap)
 
 
-def _gated_step(In, *W):
-    """Gradients of a gated layer on each chip, summed."""
+def _layer_step(In, *W):
+    """Gradients of the seven matrices of a layer on each chip, summed."""
     mine = [jax.lax.pcast(w, "X", to="varying") for w in W]
 
     def loss(W):
-        return ((In @ W[0] * (In @ W[1]) @ W[2]) ** 2).sum()
+        up, gate, down, Q, K, V, O = W
+        seen = In @ Q * (In @ K @ (In @ V).T).sum()
+        return ((seen @ O + (In @ up * (In @ gate)) @ down) ** 2).sum()
 
     return jax.lax.psum(jax.grad(loss)(mine), "X")
 
 
-def _gated_count(D, F, X):
+def _layer_count(D, F, K, X):
     """Bytes that leave a chip, counted in its program."""
     mesh = AbstractMesh((X,), ("X",), axis_types=(AxisType.Auto,))
-    shapes = [(2 * X, D), (D, F), (D, F), (F, D)]
-    arrays = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes]
+    mlp, attention = [(D, F), (D, F), (F, D)], [(D, D), (D, K), (D, K), (D, D)]
+    arrays = [
+        jax.ShapeDtypeStruct(shape, jnp.float32)
+        for shape in ((2 * X, D), *mlp, *attention)
+    ]
     step = jax.shard_map(
-        _gated_step,
+        _layer_step,
         mesh=mesh,
-        in_specs=(P("X"), P(), P(), P()),
+        in_specs=(P("X"), *[P()] * 7),
         out_specs=P(),
     )
     moved = count.collectives(step, *arrays)
     return sum(Fraction(c.sent) * c.times for c in moved)
 
 
-@question.visible("gated_bytes", ([(4, 8, 2), (8, 6, 4), (3, 5, 8)],))
+@question.visible("layer_bytes", ([(4, 8, 1, 2), (8, 6, 4, 4), (3, 5, 2, 8)],))
 def check_gate(points):
-    """Question 10: the formula at points (D, F, X)."""
+    """Question 10: the formula at points (D, F, K, X)."""
+    ring = "(X - 1)/X"
+    whole = "D*(3*F + 2*D + 2*K)"
     compare.formula(
-        "gated_bytes",
-        student.expression("gated_bytes"),
-        "D F X",
-        _gated_count,
+        "layer_bytes",
+        student.expression("layer_bytes"),
+        "D F K X",
+        _layer_count,
         [tuple(point) for point in points],
         closed=True,
         likely=[
-            ("8*D*F*(X - 1)/X", "you have two matrices; there are three now"),
-            ("12*D*F", "yours is the limit of many chips"),
+            (f"24*D*F*{ring}", "you count the MLP alone; attention has four"),
+            (f"16*D*(D + K)*{ring}", "you count attention alone"),
+            (f"8*{whole}", "yours is the limit of many chips"),
             (
-                "6*D*F*(X - 1)/X",
-                "you pass over the array once; an AllReduce does so twice",
+                f"4*{whole}*{ring}",
+                "yours is half: gradients have four bytes here, and an "
+                "AllReduce passes over them twice",
             ),
-            ("24*D*F*(X - 1)/X", "you took four bytes; bf16 takes two"),
-            ("12*D*F/X", "you count one hop"),
+            (f"2*{whole}*{ring}", "yours is bf16, passed over once"),
+            (
+                f"12*{whole}*{ring}",
+                "you let weights travel as well; under DP every chip has them",
+            ),
+            (f"8*{whole}/X", "you count one hop"),
+            (f"8*{whole}*(X - 1)", "you send all of it to every other chip"),
+            (
+                f"8*D*(2*F + 2*D + 2*K)*{ring}",
+                "you have two matrices in the MLP; it has a gate",
+            ),
+            (
+                f"8*D*(3*F + 4*D)*{ring}",
+                "your keys are as wide as queries; W_K and W_V are narrower",
+            ),
         ],
     )
 
@@ -974,6 +1060,6 @@ def check_gate(points):
 def grade_gate():
     """Question 10 at other points."""
     draw = question.draw("gate")
-    for chips in (2, 4, 8, 16):
-        width, hidden = draw.integers(1, 9, 2).tolist()
-        check_gate([(chips * width, 2 * hidden, chips)])
+    for chips in draw.choice(np.arange(2, 65), 5, replace=False).tolist():
+        width, hidden, keys = draw.integers(1, 9, 3).tolist()
+        check_gate([(chips * width, 2 * hidden, keys, chips)])

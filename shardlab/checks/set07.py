@@ -982,27 +982,29 @@ def _cut_row(elements, dtype, chips):
 
 def _verdict(tokens, chips):
     """Bytes on a chip by counting pieces, and what bounds the step."""
-    state = [_cut_row(LLAMA, "bfloat16", chips)]
-    state += [_cut_row(LLAMA, "float32", chips)] * 2
+    state = [_cut_row(LLAMA, "bfloat16", chips)] * 2  # weights and gradients
+    state += [_cut_row(LLAMA, "float32", chips)] * 3  # a copy, two moments
     for width in (13_824, 13_824, 5120):
         state.append(_cut_row(40 * tokens * width, "bfloat16", chips))
     each = count.held(state)
-    fed = cost.max_chips(tokens, cost.tokens_per_chip(hw.V5P, 3))
+    needed = cost.data_tokens_per_chip("fsdp", hw.V5P, 3, grad_bytes=4)
+    fed = cost.max_chips(tokens, needed)
     bound = "compute" if fed >= chips else "network"
     return each, "memory" if each > hw.V5P.hbm_bytes else bound
 
 
 def _slips_of_memory(tokens, chips, each):
     """Bytes on a chip that a mistake gives, with the mistake."""
-    states, full = 10 * LLAMA / chips, 16 * LLAMA / chips
+    states = 16 * LLAMA / chips
     kept = each - states
     return [
-        (6 * LLAMA / chips + kept, "you count one moment; Adam has two"),
+        (12 * LLAMA / chips + kept, "you count one moment; Adam has two"),
         (kept, "you count activations alone"),
         (states, "you count the state alone"),
         (
-            kept + full,
-            "you count sixteen bytes; only weights and moments count",
+            10 * LLAMA / chips + kept,
+            "you count weights and moments, ten bytes; a copy of the weights "
+            "in float32 and the gradients make it sixteen",
         ),
         (
             each - 2 * 40 * tokens * 13_824 / chips,
@@ -1027,7 +1029,8 @@ OVERLOOKED = {
 @question.visible(
     "pure_fsdp",
     (3_000_000, 4096),
-    (4_000_000, 4096),
+    (4_000_000, 4096),  # enough for the forward pass alone
+    (6_000_000, 4096),
     (16_000_000, 64),
     (1_000_000, 16),
 )
@@ -1038,7 +1041,7 @@ def check_llama(tokens, chips):
     got = compare.entries(asked, student.call("pure_fsdp", tokens, chips), 5)
     each, verdict = _verdict(tokens, chips)
     needed, slips = (
-        cost.tokens_per_chip(hw.V5P, 3),
+        cost.data_tokens_per_chip("fsdp", hw.V5P, 3, grad_bytes=4),
         _slips_of_memory(tokens, chips, each),
     )
     likely = (
@@ -1051,6 +1054,20 @@ def check_llama(tokens, chips):
         [
             (needed, "those are the tokens of one chip"),
             (3 * needed * chips, "you use one axis; three carry it at once"),
+            (
+                needed * chips / 1.5,
+                "that is enough for the forward pass; backward, gradients "
+                "travel in float32",
+            ),
+            (
+                2 * needed * chips / 1.5,
+                "you let the backward pass compute as little as the forward "
+                "pass, or gather float32 weights",
+            ),
+            (
+                needed * chips / 1.125,
+                "you add both passes up; each has to be compute-bound",
+            ),
         ],
     )
     counted = (chips * each, each, chips * hw.V5P.hbm_bytes, needed * chips)
@@ -1072,12 +1089,12 @@ def check_llama(tokens, chips):
 def grade_llama():
     """Question 10 with other tokens and chips."""
     draw = question.draw("llama")
-    for chips, per_chip in ((4096, 900), (64, 1200), (1024, 500), (8, 40_000)):
+    for chips, per_chip in ((4096, 1300), (64, 1800), (1024, 900), (8, 40_000)):
         check_llama(chips * (per_chip + int(draw.integers(-40, 40))), chips)
     check_llama(16_000_000, int(draw.choice([16, 32])))
     k = int(draw.choice([32, 64, 128, 256]))
-    check_llama(850 * k, k)  # just enough tokens
-    check_llama(1_171_875 * k // 32 - 49_650, k)  # just enough memory
+    check_llama(1275 * k, k)  # just enough tokens
+    check_llama(1_171_875 * k // 32 - 79_440, k)  # just enough memory
 
 
 def _window(params, kept, tokens, machine, *, states=16, share=True, needed=1):

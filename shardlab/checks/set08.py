@@ -60,8 +60,8 @@ def _two_products(first, second):
             Tmp = all_gather(Tmp, "Y", axis=1, tiled=True)
         Out = jnp.maximum(Tmp, 0) @ W_out
         if second == "rows":
-            return psum(Out, "Y")
-        return all_gather(Out, "Y", axis=1, tiled=True, to="invarying")
+            return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+        return Out
 
     return body
 
@@ -73,7 +73,7 @@ def _volume_of_order(first, second, B, D, F):
         _two_products(first, second),
         mesh=_mesh(4),
         in_specs=(P(), cut[first], cut[second]),
-        out_specs=P(),
+        out_specs=COLUMNS,
     )
     shapes = (
         jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((B, D), (D, F), (F, D))
@@ -84,7 +84,7 @@ def _volume_of_order(first, second, B, D, F):
 @question.visible("order", (8, 16, 64), (12, 24, 20))
 def check_order(B, D, F):
     """Question 1: bytes of two products, for each way to cut the weights."""
-    end = {"columns": 2 * B * D, "rows": 4 * B * D}
+    end = {"columns": 0, "rows": 2 * B * D}
     for first in ("columns", "rows"):
         for second in ("columns", "rows"):
             expected = _volume_of_order(first, second, B, D, F)
@@ -95,18 +95,19 @@ def check_order(B, D, F):
                 expected,
                 likely=[
                     (
+                        expected + 2 * B * D,
+                        "you bring all of Out to every chip; its columns are "
+                        "enough",
+                    ),
+                    (
                         middle,
-                        "you leave Out in parts; every chip is to have all of "
-                        "it",
+                        "you leave terms of a sum at the end; every chip is "
+                        "to have columns of Out",
                     ),
                     (
-                        expected - 2 * B * D,
-                        "you let a reduction count once at the end; an "
-                        "AllReduce counts twice",
-                    ),
-                    (
-                        (middle + end[second]) // 2,
-                        "you count elements; one of bf16 has two bytes",
+                        expected // 2,
+                        "that is half: you count elements of two bytes, or an "
+                        "AllReduce only once",
                     ),
                     (
                         _volume_of_order(second, first, B, D, F),
@@ -128,11 +129,11 @@ def check_order(B, D, F):
                     ),
                     (end[second], "you move nothing between the products"),
                     (
-                        4 * B * D,
+                        2 * B * D,
                         "yours is the best order, whatever was asked",
                     ),
                     (
-                        middle // 2 + 2 * B * D,
+                        middle // 2 + end[second],
                         "you let a reduction count once; an AllReduce counts "
                         "twice",
                     ),
@@ -570,22 +571,39 @@ def _by_differences(dNormed, In, gain, tiny=1e-6, axis=1):
 ROUNDING = {"rel": 1e-4}
 
 
-@question.visible("norm_gradients", (4, 3, 5, 5))
-def check_norm_gradients(N, B, D, seed=0):
-    """Question 6: gradients of a norm whose tokens are cut over N chips.
+def _in_columns(dNormed, In, gain, N):
+    """dIn if each of N chips takes means over its own features alone."""
+    parts = [np.split(x, N, axis=-1) for x in (dNormed, In, gain)]
+    own = [_by_differences(*part)[0] for part in zip(*parts, strict=True)]
+    return np.concatenate(own, axis=1)
 
-    N, B, D  chips, tokens of one, and the width of a token
+
+def _half_mean(dNormed, In, gain, N):
+    """dIn with the right norm, and a mean of g x over a chip's own features."""
+    r = 1 / np.sqrt(np.mean(In**2, axis=1, keepdims=True) + 1e-6)
+    g = dNormed * gain
+    parts = np.split(g * In, N, axis=1)
+    wide = [np.broadcast_to(x.mean(1, keepdims=True), x.shape) for x in parts]
+    return r * g - In * r**3 * np.concatenate(wide, axis=1)
+
+
+@question.visible("norm_gradients", (2, 4, 3, 5, 5))
+def check_norm_gradients(M, N, B, D, seed=0):
+    """Question 6: gradients of a norm, tokens over M chips, features over N.
+
+    M, N     chips along X and Y
+    B, D     tokens and features of one chip
     seed     of the arrays
     """
-    draw, asked = np.random.default_rng(seed), f"norm_gradients on {N} chips"
-    sizes = [(N * B, D), (N * B, D), (D,)]
+    draw, asked = np.random.default_rng(seed), f"norm_gradients on {M} x {N}"
+    sizes = [(M * B, N * D), (M * B, N * D), (N * D,)]
     arrays = [draw.normal(1, 1, size).astype(np.float32) for size in sizes]
     arrays[1][0] *= 1e-3  # a token so small that the 1e-6 matters
     request = program.request(
         *arrays,
-        mesh={"Y": N},
-        in_specs=(P("Y"), P("Y"), P()),
-        out_specs=(P("Y"), P("Y")),
+        mesh={"X": M, "Y": N},
+        in_specs=(P("X", "Y"), P("X", "Y"), P("Y")),
+        out_specs=(P("X", "Y"), P(("X", "Y"))),
     )
     answer = student.program("norm_gradients", request)
     got_dIn, got_dgain = answer.run(*arrays)
@@ -600,6 +618,16 @@ def check_norm_gradients(N, B, D, seed=0):
         dIn / scale,
         **ROUNDING,
         likely=[
+            (
+                _in_columns(*wide, N) / scale,
+                "each chip takes means over its own features; a norm is that "
+                "of all, along Y",
+            ),
+            (
+                _half_mean(*wide, N) / scale,
+                "r is right, but your mean of g x runs over a chip's own "
+                "features only",
+            ),
             (
                 r * dNormed * gain / scale,
                 "you forget that the norm itself depends on the token",
@@ -617,9 +645,10 @@ def check_norm_gradients(N, B, D, seed=0):
         show=True,
         place=compare.on_devices(B),
     )
-    pairs = zip(*(np.split(x, N) for x in wide[:2]), strict=True)
-    own = np.concatenate([_by_differences(*pair, gain)[1] for pair in pairs])
-    every = np.tile(dgain, N)
+    every = np.tile(dgain, M)
+    rows = np.split(dNormed * In * r, M)
+    own = np.concatenate([part.sum(0) for part in rows])
+    over_Y = np.tile(dgain.reshape(N, D).sum(0), M * N)
     compare.close(
         f"{asked}, dgain",
         got_dgain,
@@ -629,32 +658,41 @@ def check_norm_gradients(N, B, D, seed=0):
             (
                 own,
                 "each chip returns the gradient over its own tokens: you "
-                "forget the sum over chips, and the copies of the gain would "
+                "forget the sum over X, and the copies of the gain would "
                 "drift apart",
             ),
-            (every / N, "you took a mean, and a gradient is a sum"),
+            (every / M, "you took a mean over X, and a gradient is a sum"),
             (
-                every * N,
-                f"yours is {N} times too large: you add up twice; jax.vjp does "
-                "it by itself for a gain that is the same on all chips",
+                every * M,
+                f"yours is {M} times too large: you add up twice; jax.vjp does "
+                "it by itself for a gain that is the same along X",
             ),
             (
-                np.tile(dgain * gain, N),
+                over_Y,
+                "you add up over Y too, whose chips have other features",
+            ),
+            (
+                np.tile(own.reshape(M, N, D).sum(1), (1, N)).ravel(),
+                "you add up over Y, whose chips have other features; the "
+                "tokens lie along X",
+            ),
+            (
+                np.tile(dgain * gain, M),
                 "yours has the gain in it; the derivative by the gain has not",
             ),
         ],
         show=True,
         place=compare.on_devices(D),
     )
-    answer.at_most(volume=2 * arrays[2].nbytes)
+    answer.at_most(volume=2 * arrays[0].itemsize * (2 * B + D))
 
 
 def grade_norm_gradients():
     """Question 6 on other chips."""
-    for devices in (2, 8):
-        draw = question.draw(f"norm on {devices}")
+    for M, N in ((2, 2), (4, 2)):
+        draw = question.draw(f"norm on {M} x {N}")
         sizes = draw.integers(2, 6, 2).tolist()
-        check_norm_gradients(devices, *sizes, _seed(draw))
+        check_norm_gradients(M, N, *sizes, _seed(draw))
 
 
 # --- how far it goes ---------------------------------------------------------
@@ -978,28 +1016,52 @@ def grade_degree():
             check_degree(F, 64, 64, 64, C, W, part)
 
 
-def _measured(speeds):
-    """Drops of a series of speeds, what is left, and the fastest group."""
+def _measured(speeds, chips, sequences):
+    """Drops of a series of speeds, what is left, and the speed of each run."""
     pairs = zip(speeds, speeds[1:], strict=False)
     drops = [float(1 - Fraction(new, old)) for old, new in pairs]
     left = [float(Fraction(v, speeds[0])) for v in speeds[1:]]
-    groups = [v * 2**n for n, v in enumerate(speeds)]
-    return drops, left, 2 ** (1 + groups.index(max(groups)))
+    ways = [2 ** (n + 1) for n in range(len(speeds))]
+    runs = [
+        v * w * min(chips // w, sequences)
+        for v, w in zip(speeds, ways, strict=True)
+    ]
+    return drops, left, runs
+
+
+def _first_best(values):
+    """The ways of the largest, the fewest if there are several."""
+    values = list(values)
+    return 2 ** (1 + values.index(max(values)))
+
+
+PLAYBOOK = [13923, 12421, 10903, 6246, 2146]
 
 
 @question.visible(
     "doubled",
-    ([13923, 12421, 10903, 6246, 2146],),
-    ([1000, 400, 150, 70],),  # never worth it
-    ([1000, 500, 250],),  # as fast as before
-    ([1000, 450, 440, 430],),  # worth it in the end
-    ([1000, 900, 200, 190],),  # worth it, not, and again
+    (PLAYBOOK, 1024, 200),  # 128 groups of 8 have a sequence each
+    (PLAYBOOK, 1024, 600),  # sequences for all
+    (PLAYBOOK, 64, 1),  # one group works
+    ([1000, 900, 850], 8, 1),  # one group of all chips
+    ([1000, 400, 150, 70], 64, 2),  # never worth it
+    ([1000, 500, 250], 256, 9),  # as fast as before
+    ([1000, 450, 440, 430], 512, 30),  # worth it in the end
+    ([1000, 900, 200, 190], 48, 4),  # worth it, not, and again
 )
-def check_doubled(speeds):
-    """Question 10: what is left per chip, and the fastest number of ways."""
-    drops, left, best = _measured(speeds)
-    asked = f"doubled({[round(drop, 3) for drop in drops]})"
-    got = compare.entries(asked, student.call("doubled", drops), 2)
+def check_doubled(speeds, chips, sequences):
+    """Question 10: what is left per chip, and the fastest number of ways.
+
+    speeds     throughput of a chip with 2, 4, 8, ... ways
+    chips      of the run
+    sequences  of a step
+    """
+    drops, left, runs = _measured(speeds, chips, sequences)
+    best = _first_best(runs)
+    shown = [round(drop, 3) for drop in drops]
+    asked = f"doubled({shown}, {chips}, {sequences})"
+    answer = student.call("doubled", drops, chips, sequences)
+    got = compare.entries(asked, answer, 2)
     if isinstance(got[0], (int, float)) and isinstance(got[1], list):
         compare.wrong(asked, got, "the list comes first, then the ways")
     if isinstance(got[0], list) and len(got[0]) == len(left) + 1:
@@ -1021,22 +1083,37 @@ def check_doubled(speeds):
             ([1 - each for each in left], "you give what is lost"),
         ],
     )
-    later = [each * 2.0**n for n, each in enumerate(left)]
-    rising = [2 * (1 - drop) > 1 for drop in drops]
+    degrees = [2 ** (n + 1) for n in range(len(speeds))]
+    groups = [v * w for v, w in zip(speeds, degrees, strict=True)]
+    awake = [w for w in degrees if chips // w <= sequences] or degrees[-1:]
+    rising = [new > old for old, new in zip(runs, runs[1:], strict=False)]
     steps = rising.index(False) if False in rising else len(rising)
-    last = max((n + 1 for n, up in enumerate(rising) if up), default=0)
     compare.equal(
         f"{asked}: fastest",
         got[1],
         best,
         likely=[
-            (2, "yours is the fastest for one chip, not for all together"),
             (
-                4 * 2 ** later.index(max(later)),
+                2,
+                "yours is the fastest for one chip; but with so many groups "
+                "some have no sequence, and their chips stand idle",
+            ),
+            (
+                _first_best(groups),
+                "yours is the fastest for one group; here several share the "
+                "batch, and all chips of the run count",
+            ),
+            (
+                awake[0],
+                "you take the fewest ways at which no group is idle; compare "
+                "the speed of the run at all degrees",
+            ),
+            (
+                2 * _first_best(runs[1:]),
                 "you forget that 2 ways, where it starts, may be the fastest",
             ),
             (2 ** (1 + steps), "you stop at the first doubling that loses"),
-            (2 ** (1 + last), "you take the last doubling that gains"),
+            (degrees[-1], "you take the most ways; chips get slower"),
             (best // 2, "you count from one chip; it starts with 2 ways"),
             (best.bit_length() - 2, "you count doublings, not ways"),
             (best.bit_length() - 1, "you count doublings, not ways"),
@@ -1047,8 +1124,10 @@ def check_doubled(speeds):
 def grade_doubled():
     """Question 10 with other measurements."""
     draw = question.draw("doubled")
-    for long in (2, 4, 6):
+    for long in (2, 4, 6, 6):
         slower = [1000]
         for part in draw.uniform(0.3, 0.98, long):
             slower.append(max(1, int(slower[-1] * part)))
-        check_doubled(slower)
+        chips = 128 * int(draw.integers(1, 9))
+        sequences = int(draw.integers(1, chips // 4))
+        check_doubled(slower, chips, sequences)

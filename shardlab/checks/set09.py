@@ -1069,16 +1069,23 @@ def grade_use():
             check_use(B, N, gated, overlap, hbm)
 
 
-CHIPS = 2048
+CHIPS = {hw.V5P: 2048, hw.H100: 1024}
+SEQUENCES = 488  # on the H100s
 
 
-def _ratios(B, overlap, gated):
-    """Arithmetic over communication of every split of the slice."""
-    found = {}
-    for X, Y in cost.splits(CHIPS)[:-1]:
-        how = {"M_X": 3 if Y == 1 else 2, "overlap": overlap, "gated": gated}
-        step = cost.t_layer("fsdp_tp", B, MODEL.D, MODEL.F, hw.V5P, X, Y, **how)
-        found[X, Y] = step.forward.ratio
+def _ratios(B, overlap, gated, chip):
+    """Arithmetic over communication of every split that is allowed."""
+    found, N = {}, CHIPS[chip]
+    for X, Y in cost.splits(N)[:-1]:
+        how = {"overlap": overlap, "gated": gated}
+        if chip is hw.V5P:
+            how["M_X"] = 3 if Y == 1 else 2
+        else:
+            how["inside"] = chip.node_size // Y, Y
+        if chip is hw.V5P or (chip.node_size >= Y and X <= SEQUENCES):
+            sizes = B, MODEL.D, MODEL.F, chip, X, Y
+            step = cost.t_layer("fsdp_tp", *sizes, **how)
+            found[X, Y] = step.forward.ratio
     return found
 
 
@@ -1088,8 +1095,9 @@ def _ratios(B, overlap, gated):
     ("1M added", 1e6, False, False),
     ("2M added", 2e6, False, False),
     ("2M added, gated", 2e6, False, True),
+    ("H100s", SEQUENCES * 4096, False, True, hw.H100),
 )
-def check_question(key, B, overlap, gated):
+def check_question(key, B, overlap, gated, chip=hw.V5P):
     """Question 10: the best split, its ratio and the step, case by case."""
     answers = student.value("question_4")
     asked = f"question_4[{key!r}]"
@@ -1099,18 +1107,18 @@ def check_question(key, B, overlap, gated):
     if not listed:
         raise question.NotAnswered(f"{asked} has no answer yet")
     X, Y, ratio, seconds = compare.numbers(asked, listed, 4)
-    found = _ratios(B, overlap, gated)
+    found, N = _ratios(B, overlap, gated, chip), CHIPS[chip]
     best = max(found, key=found.get)
-    other, plain = (
-        _ratios(B, not overlap, gated),
-        _ratios(B, overlap, not gated),
-    )
+    plain, other = _ratios(B, overlap, not gated, chip), found
+    if chip is hw.V5P:
+        other = _ratios(B, not overlap, gated, chip)
     words = "what does the gate change?" if gated else "there is no gate here"
     compare.equal(
         f"{asked}, split",
         [X, Y],
         best,
         likely=[
+            *_of_the_cluster(chip),
             (
                 max(list(found)[1:], key=found.get),
                 "FSDP alone, on three axes, would be faster",
@@ -1121,9 +1129,9 @@ def check_question(key, B, overlap, gated):
                 "yours is best for the other convention",
             ),
             (best[::-1], "you exchange X and Y"),
-            ((CHIPS, 1), "a mixture would be faster"),
+            ((N, 1), "a mixture would be faster"),
             *(
-                ((2 * CHIPS // Y, Y), "there are 2,048 chips")
+                ((2 * N // Y, Y), f"there are {N:,} chips")
                 for Y in (1, 2, 4, 8)
             ),
         ],
@@ -1142,7 +1150,7 @@ def check_question(key, B, overlap, gated):
             (found[best] * 100, "a ratio, and not a percentage"),
         ],
     )
-    at_peak = 6 * plan.params(MODEL) * B / (CHIPS * hw.V5P.flops)
+    at_peak = 6 * plan.params(MODEL) * B / (N * chip.flops)
     compare.close(
         f"{asked}, seconds",
         seconds,
@@ -1153,13 +1161,31 @@ def check_question(key, B, overlap, gated):
             (at_peak / found[best], "no step is faster than its arithmetic"),
             (at_peak * found[best], "waiting makes a step longer"),
             (at_peak / 3, "yours is the forward pass alone"),
-            (at_peak * CHIPS, "yours is one chip doing all of the work"),
+            (at_peak * N, "yours is one chip doing all of the work"),
         ],
     )
 
 
+def _of_the_cluster(chip):
+    """Splits of the H100s that look right."""
+    if chip is hw.V5P:
+        return []
+    most = "there are 488 sequences, and X groups need one each"
+    return [
+        (
+            (128, 8),
+            "you fill the node with TP; its ports bring in the weights once "
+            "for any Y, and TP only adds",
+        ),
+        ((1024, 1), most),
+        ((512, 2), most),
+        ((64, 16), "TP stays inside a node of eight"),
+        ((2048, 1), "there are 1,024 H100s"),
+    ]
+
+
 def grade_question():
-    """Question 10: the same four cases."""
+    """Question 10: the same five cases."""
     for case in check_question.cases:
         check_question(*case)
 
@@ -1167,24 +1193,31 @@ def grade_question():
 # --- the window --------------------------------------------------------------
 
 
-def _too_slow(X, B, F, N, alpha, M_X, M_Y, matrices):
+def _whole_step(matrices):
+    """Bytes over X and Y and FLOPs of a step; bytes are counted."""
+    over_X, over_Y = _multiples(matrices, False, 4)
+    return float(over_X), float(over_Y), 6 * matrices
+
+
+def _too_slow(Y, B, F, N, alpha, M_X, M_Y, moves):
     """By how much communication exceeds arithmetic."""
-    F = F * matrices / 2
-    return F * X / (N * M_X) + B / (X * M_Y) - B * F / (N * alpha)
+    over_X, over_Y, work = moves
+    comms = over_X * F / (Y * M_X) + over_Y * B * Y / (N * M_Y)
+    return comms - work * B * F / (N * alpha)
 
 
 def _middle(case):
-    """The X with the least communication, by narrowing a search."""
+    """The Y with the least communication, by narrowing a search."""
     low, high = 1e-9, 1e15
     for _ in range(40):
         tried = np.geomspace(low, high, 101)
-        best = int(np.argmin([_too_slow(X, *case) for X in tried]))
+        best = int(np.argmin(_too_slow(tried, *case)))
         low, high = tried[max(best - 1, 0)], tried[min(best + 1, 100)]
     return tried[best]
 
 
 def _end(inside, outside, case):
-    """Where communication catches up, between two X, by bisection."""
+    """Where communication catches up, between two Y, by bisection."""
     for _ in range(200):
         middle = np.sqrt(inside * outside)
         if _too_slow(middle, *case) < 0:
@@ -1192,6 +1225,14 @@ def _end(inside, outside, case):
         else:
             outside = middle
     return inside
+
+
+def _ends(case):
+    """Both ends of a window, or None."""
+    middle = _middle(case)
+    if _too_slow(middle, *case) > 0:
+        return None
+    return np.array([_end(middle, side, case) for side in (1e-9, 1e15)])
 
 
 @question.visible(
@@ -1203,17 +1244,42 @@ def _end(inside, outside, case):
     (60_000_000, 13_824, 512, 1300.0, 1, 2, 2),
 )
 def check_window(B, F, N, alpha, M_X, M_Y, matrices):
-    """Question 11: between which X the mixture is compute-bound, added."""
-    case = B, F, N, alpha, M_X, M_Y, matrices
-    middle, asked = _middle(case), f"window{case}"
-    got = compare.entries(asked, student.call("window", *case), None)
-    if _too_slow(middle, *case) > 0:
+    """Question 11: between which Y a whole step is compute-bound, added."""
+    given = B, F, N, alpha, M_X, M_Y
+    asked = f"window{(*given, matrices)}"
+    over_X, over_Y, work = moves = _whole_step(matrices)
+    ends = _ends((*given, moves))
+    got = compare.entries(asked, student.call("window", *given, matrices), None)
+    others = [
+        (
+            (2 * matrices, 4, 2 * matrices),
+            "yours is the window of the forward pass; backward moves other "
+            "multiples over X and over Y",
+        ),
+        ((over_X * 3 / 4, over_Y, work), "you let gradients travel in bf16"),
+        ((over_X, 8, work), "you forget that In is gathered again"),
+        (
+            (over_X * 3 / 4, 8, work),
+            "yours is for bf16 gradients and a kept In",
+        ),
+        ((over_X / 2, over_Y, work), "you forget the gathers of backward"),
+        (
+            (over_X, over_Y * matrices / 2, work),
+            "a gate moves no more activations",
+        ),
+        (_whole_step(5 - matrices), f"this block has {matrices} matrices"),
+    ]
+    known = [(_ends((*given, other)), words) for other, words in others]
+    exchanged = _ends((B, F, N, alpha, M_Y, M_X, moves))
+    known.append((exchanged, "you exchange M_X and M_Y"))
+    known = [(found, words) for found, words in known if found is not None]
+    if ends is None:
         if got:
             compare.wrong(
                 asked,
                 got,
-                "no X is compute-bound here: try the one in the middle of "
-                "yours. The discriminant is negative",
+                "no Y is compute-bound here: try the one in the middle of "
+                "yours, in a whole step. The discriminant is negative",
             )
         return
     if not got:
@@ -1223,20 +1289,20 @@ def check_window(B, F, N, alpha, M_X, M_Y, matrices):
             "there is a window: where the discriminant is positive, "
             "communication is the smaller between two crossings",
         )
-    ends = np.array([_end(middle, 1e-9, case), _end(middle, 1e15, case)])
-    wide = F * matrices / 2
-    apart = np.array([N * alpha / (wide * M_Y), M_X * B / alpha])
-    plain = (B, F, N, alpha, M_X, M_Y, 5 - matrices)
+    apart = np.array(
+        [over_X * N * alpha / (M_X * work * B), work * F * M_Y / alpha / over_Y]
+    )
     likely = [
         (ends[::-1], "the lower end comes first"),
         (apart, "yours is the window if the traffic overlaps"),
-        (N / ends[::-1], "yours is the window for Y"),
-        (ends * M_Y / M_X, "you exchange M_X and M_Y"),
-        (np.clip(ends, 1, N), "do not ask whether X is between 1 and N"),
+        (N / ends[::-1], "yours is the window for X"),
+        (np.clip(ends, 1, N), "do not ask whether Y is between 1 and N"),
+        *known,
+        *(
+            (N / found[::-1], words + ", and it is for X")
+            for found, words in known
+        ),
     ]
-    if _too_slow(_middle(plain), *plain) < 0:
-        other = [_end(_middle(plain), side, plain) for side in (1e-9, 1e15)]
-        likely.append((np.array(other), f"this block has {matrices} matrices"))
     compare.close(asked, np.array(got), ends, rel=1e-6, likely=likely)
 
 
@@ -1250,17 +1316,18 @@ def grade_window():
             int(draw.integers(2, 4)),
         )
         M_X, M_Y = draw.integers(1, 4, 2).tolist()
-        B = round(change * N * 8 * alpha**2 / (F * matrices * M_X * M_Y))
+        B = 80 * N * alpha**2 / (9 * F * matrices * M_X * M_Y)
+        B = round(change * B)
         check_window(B, F, N, alpha, M_X, M_Y, matrices)
 
 
 def _discriminant(N, B, F, alpha, M_X, M_Y, matrices):
     """N squared times that of the quadratic through three of its values."""
-    wide = Fraction(F * matrices, 2)
+    over_X, over_Y = _multiples(matrices, False, 4)
 
-    def slow(X):
-        comms = wide * X / (N * M_X) + Fraction(B, X * M_Y)
-        return X * (comms - B * wide / (N * alpha))
+    def slow(Y):
+        comms = over_X * F / (Y * M_X) + over_Y * Fraction(B * Y, N * M_Y)
+        return Y * (comms - Fraction(6 * matrices * B * F, N * alpha))
 
     at_1, at_2, at_3 = map(slow, (1, 2, 3))
     square = (at_3 - 2 * at_2 + at_1) / 2
@@ -1296,18 +1363,37 @@ def check_chips(points):
         points,
         likely=[
             (
-                "B*F*m*M_X*M_Y/(2*alpha**2)",
+                "9*B*F*m*M_X*M_Y/(20*alpha**2)",
                 "yours is the most chips if the traffic overlaps",
             ),
-            ("B*F*M_X*M_Y/(4*alpha**2)", "you leave out the gate"),
             (
-                "B*F*m*M_X*M_Y/(4*alpha**2)",
-                "m/2 times F, or squares: of 2, too",
+                "B*F*m*M_X*M_Y/(8*alpha**2)",
+                "yours are the chips of the forward pass; backward moves "
+                "other multiples",
             ),
-            ("B*F*m*(M_X + M_Y)/(8*alpha**2)", "axes are multiplied here"),
-            ("8*alpha**2/(F*m*M_X*M_Y)", "yours is the tokens on each chip"),
-            ("8*alpha**2/(B*F*m*M_X*M_Y)", "yours is upside down"),
-            ("B*F*m*M_X/(8*alpha**2)", "you leave out an axis"),
+            (
+                "3*B*F*m*M_X*M_Y/(20*alpha**2)",
+                "you let gradients travel in bf16",
+            ),
+            (
+                "9*B*F*m*M_X*M_Y/(64*alpha**2)",
+                "you forget that In is gathered again",
+            ),
+            (
+                "3*B*F*m*M_X*M_Y/(16*alpha**2)",
+                "yours is for bf16 gradients and a kept In",
+            ),
+            ("9*B*F*M_X*M_Y/(40*alpha**2)", "you leave out the gate"),
+            (
+                "9*B*F*m*(M_X + M_Y)/(80*alpha**2)",
+                "axes are multiplied here",
+            ),
+            (
+                "80*alpha**2/(9*F*m*M_X*M_Y)",
+                "yours is the tokens on each chip",
+            ),
+            ("80*alpha**2/(9*B*F*m*M_X*M_Y)", "yours is upside down"),
+            ("9*B*F*m*M_X/(80*alpha**2)", "you leave out an axis"),
             ("B*(M_X + M_Y)/alpha", "yours is FSDP alone"),
         ],
     )

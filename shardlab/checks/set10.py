@@ -871,106 +871,154 @@ def _dealt(sequences, pods):
     return hands
 
 
-def _possible(sequences, S, N, per_pod, per_chip):
-    """Every number of pods that works."""
+SLICES, NODES = "slices of 64 v5p", "nodes of 8 H100s"
+LARGE = "slices of 512 v5p"
+V5P, H100 = (64, 4.59e14, 73_440, 850), (8, 9.9e14, 19_800, 2475)
+COUPLES = {"twos": (2, 1.0, 100, 433.5, 12), "one": (1, 2.0, 867, 1, 3)}
+
+
+def _fed(batch, offer, *, divide=True, network=True, inside=True, hire=True):
+    """Every number of units of an offer that a batch feeds, by dealing it.
+
+    divide, network, inside, hire  False: this demand is forgotten
+    """
+    sequences, S = batch
+    chips, _, per_unit, per_chip, units = offer
+    need = max(per_unit * network, chips * per_chip * inside)
+    most = min(units, sequences) if hire else sequences
     found = []
-    for pods in range(1, sequences + 1):
-        hands = _dealt(sequences, pods)
-        tokens = min(hands) * S
-        if len(set(hands)) == 1 and tokens >= max(per_pod, N * per_chip):
-            found.append(pods)
+    for n in range(1, most + 1):
+        hands = _dealt(sequences, n)
+        if min(hands) * S >= need and (len(set(hands)) == 1 or not divide):
+            found.append(n)
     return found
 
 
+def _chosen(
+    batch, offers, worth=lambda n, chips, flops: n * chips * flops, **how
+):
+    """The kind that is worth most, and its number of units."""
+    best = ["none", 0]
+    most = 0.0
+    for name, offer in offers.items():
+        for n in _fed(batch, offer, **how):
+            if worth(n, *offer[:2]) > most:
+                best, most = [name, n], worth(n, *offer[:2])
+    return best
+
+
 @question.visible(
-    "most_slices",
-    (488, 8192, 6144, 73_440, 76),
-    (480, 8192, 64, 73_440, 850),
-    (480, 8192, 6144, 73_440, 850),
-    (486, 8192, 6144, 73_440, 302.5),
-    (30, 131_072, 64, 73_440, 850),
-    (12, 36_720, 8, 73_440, 1),
-    (12, 1024, 64, 100, 32),
-    (12, 867, 2, 100, 433.5),
-    (360, 1024, 8, 100, 100),
-    (7, 8192, 512, 30_000, 10),
+    "best_offer",
+    (488, 4096, {SLICES: (*V5P, 20), NODES: (*H100, 160)}),
+    (480, 8192, {NODES: (*H100, 40), SLICES: (*V5P, 19)}),
+    (480, 8192, {SLICES: (*V5P, 500), NODES: (*H100, 170)}),
+    (480, 8192, {LARGE: (512, 4.59e14, 73_440, 433.5, 40)}),
+    (48, 36_720, {SLICES: (16, 4.59e14, 73_440, 1, 90), NODES: (*H100, 7)}),
+    (360, 1024, {"eights": (8, 1.0, 100, 100, 400), "ones": (1, 7.0, 9, 9, 5)}),
+    (12, 867, COUPLES),
+    (7, 8192, {SLICES: (32, 4.59e14, 40_000, 850, 9)}),  # one can be fed
+    (7, 8192, {SLICES: (512, 4.59e14, 73_440, 850, 4)}),
 )
-def check_most(sequences, S, N, per_slice, per_chip):
-    """Question 9: how many slices a batch of whole sequences can feed.
+def check_most(sequences, S, offers):
+    """Question 9: which machine, and how much of it, a batch can feed.
 
-    sequences, S         of a batch, and tokens of each
-    N                    chips of a slice
-    per_slice, per_chip  tokens that each needs
+    sequences, S  of a batch, and tokens of each
+    offers        dict: name -> (chips of a unit, FLOP/s of a chip, tokens that
+                  a unit needs, tokens that a chip needs, units for hire)
     """
-    job = sequences, S, N, per_slice, per_chip
-    _whole(
-        f"most_slices{job}",
-        student.call("most_slices", *job),
-        [max(_possible(*job), default=0)],
-        lambda: _mistaken_most(*job),
+    asked, batch = f"best_offer({sequences}, {S}, {offers})", (sequences, S)
+    right = _chosen(batch, offers)
+    got = student.call("best_offer", sequences, S, offers)
+    got = compare.entries(asked, got, 2)
+    mistakes = _mistaken_offers(batch, offers, right)
+    compare.equal(asked, got, right, likely=mistakes)
+
+
+def _mistaken_offers(batch, offers, right):
+    """What known mistakes give, with what to say; made when it is asked for."""
+    for forgotten, words in (
+        ("inside", "you forget the chips; inside a unit they starve"),
+        (
+            "network",
+            "you forget the network between units, which is too slow",
+        ),
+        (
+            "divide",
+            "you leave sequences over, or give units different numbers",
+        ),
+        ("hire", "you take more units than are for hire"),
+    ):
+        yield _chosen(batch, offers, **{forgotten: False}), words
+    for worth, words in (
+        (
+            lambda n, chips, flops: n * chips,
+            "you take the most chips; the chips of the other are faster",
+        ),
+        (
+            lambda n, chips, flops: n,
+            "you take the most units; a unit has many chips",
+        ),
+    ):
+        yield _chosen(batch, offers, worth), words
+    fastest = max(offers, key=lambda name: offers[name][0] * offers[name][1])
+    for name, words in (
+        (right[0], "you name the smallest number of units"),
+        (fastest, "you take the fastest unit; how many of them work?"),
+    ):
+        if name in offers and _fed(batch, offers[name]):
+            yield [name, min(_fed(batch, offers[name]))], words
+    if right[1]:
+        yield ["none", 0], "some number will do; try fewer than are for hire"
+    for name in offers:
+        words = "that kind cannot be fed, not even one unit of it"
+        if not _fed(batch, offers[name]):
+            yield [name, 1], words
+    yield (
+        _in_parts(batch, offers),
+        "you cut sequences; are all whole, and used?",
     )
+    words = "you ask for more than is needed: just enough is enough"
+    yield _demanding(batch, offers), words
 
 
-def _mistaken_most(sequences, S, N, per_slice, per_chip):
-    """What known mistakes give, with what to say."""
-    job = sequences, S, N, per_slice, per_chip
-    by_DCN = _possible(sequences, S, N, per_slice, 0)
-    by_chips = _possible(sequences, S, N, 0, per_chip)
-    need, right = max(per_slice, N * per_chip), _possible(*job)
-    floor = S * sequences // need
-    some_over = max(
-        (n for n in range(1, sequences + 1) if sequences // n * S >= need),
-        default=0,
-    )
-    return [
-        (
-            max(by_DCN, default=0),
-            "you forget the chips; inside a slice they starve",
-        ),
-        (
-            max(by_chips, default=0),
-            "you forget the network between slices, which is too slow",
-        ),
-        (
-            some_over,
-            "you leave sequences over, or give slices different numbers",
-        ),
-        (int(floor), "you cut sequences; are all whole, and used?"),
-        (
-            max((n for n in right if _above(*job, n)), default=0),
-            "you ask for more than is needed: just enough is enough",
-        ),
-        (
-            max(
-                _possible(sequences, S, N, 0, per_chip + per_slice / N),
-                default=0,
-            ),
-            "you add both demands; the larger one is enough",
-        ),
-        (
-            min(right, default=1),
-            "you name the smallest number, or one slice where there is none",
-        ),
-        (
-            max((n for n in right if n <= 100), default=0),
-            "you stop before the largest number",
-        ),
-    ]
+def _in_parts(batch, offers):
+    """What is chosen if sequences may be cut."""
+    best, most = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        need = max(per_unit, chips * per_chip)
+        n = min(units, int(batch[0] * batch[1] // need))
+        if n * chips * flops > most:
+            best, most = [name, n], n * chips * flops
+    return best
 
 
-def _above(sequences, S, N, per_slice, per_chip, n):
-    tokens = sequences // n * S
-    return tokens > per_slice and tokens // N >= per_chip
+def _demanding(batch, offers):
+    """What is chosen if tokens that are just enough are too few."""
+    sequences, S = batch
+    found = {}
+    for name, offer in offers.items():
+        chips, _, per_unit, per_chip, units = offer
+        less = [
+            n
+            for n in _fed(batch, offer)
+            if sequences // n * S > per_unit
+            and sequences // n * S // chips >= per_chip
+        ]
+        found[name] = (*offer[:4], max(less, default=0))
+    return _chosen(batch, found)
 
 
 def grade_most():
     """Question 9 with other batches."""
     draw = question.draw("most")
-    for N, per_chip in ((32, 850), (512, 433.5), (6144, 75.6), (2048, 10)):
-        for _ in range(3):
-            sequences = 2 * int(draw.integers(60, 400))
-            S = 1024 * int(draw.integers(1, 17))
-            check_most(sequences, S, N, 73_440, per_chip)
+    for _ in range(8):
+        sequences = 2 * int(draw.integers(60, 400))
+        S = 1024 * int(draw.integers(1, 17))
+        slices = (*V5P, int(draw.integers(4, 60)))
+        nodes = (*H100, int(draw.integers(20, 400)))
+        large = (512, 4.59e14, 73_440, 433.5, int(draw.integers(1, 9)))
+        offers = {SLICES: slices, NODES: nodes, LARGE: large}
+        check_most(sequences, S, offers)
 
 
 # --- 10. three queues --------------------------------------------------------

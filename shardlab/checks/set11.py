@@ -81,7 +81,7 @@ def _crossing(answer, asked, message):
                 f"{asked}: you send a message of {c.volume:g} bytes; what "
                 f"goes from stage to stage has {message}"
             )
-        for pair in c.pairs:
+        for pair in program.pairs(asked, c):
             found[pair] += c.times
     return found
 
@@ -628,7 +628,9 @@ def _pulled_back(dOut, *given):
 
 def _refuse_kept(kept, B, D, F):
     """Insist that what waits is small, and say what is too much."""
-    sizes = [np.size(x) for x in jax.tree.leaves(kept)]
+    # What has more than four bytes can hold two numbers of the block.
+    arrays = [np.asarray(x) for x in jax.tree.leaves(kept)]
+    sizes = [x.size * max(1, x.itemsize // 4) for x in arrays]
     if sum(sizes) <= B * D + 2 * B * F:
         return
     if D * F in sizes:
@@ -722,33 +724,47 @@ def grade_halves():
 
 
 def _refuse_other_messages(asked, crossing, p, m):
-    """Messages go to the next stage, and m at most from each."""
+    """Messages go to the next stage, 2 m at most from each, and m go back."""
     for (a, b), times in sorted(crossing.items()):
-        if b != a + 1:
+        if b != (a + 1) % p:
             raise WrongAnswer(
                 f"{asked}: your stage {a} sends to stage {b}, which is not "
                 "the next"
             )
-        if times > m:
+        most = m if b == 0 else 2 * m
+        if times > most:
+            what = (
+                f"and {m} microbatches go back, once"
+                if b == 0
+                else f"and each of {m} microbatches passes twice"
+            )
             raise WrongAnswer(
-                f"{asked}: your stage {a} sends {times} times, and has {m} "
-                "microbatches; who waits sends nothing"
+                f"{asked}: your stage {a} sends {times} times to stage {b}, "
+                f"{what}; who waits sends nothing"
             )
 
 
-@question.visible("pipeline_forward", (4, 6, 2, 5), (3, 1, 2, 4), (2, 3, 1, 3))
+def _passed(x, W, order):
+    """What comes out if layers are passed in this order."""
+    for n in order:
+        x = np.maximum(x @ W[n], 0)
+    return x
+
+
+@question.visible("pipeline_forward", (4, 6, 2, 5), (3, 3, 2, 4), (2, 5, 1, 3))
 def check_forward(p, m, b, D, seed=0):
-    """Question 9: the forward pass of m microbatches on p stages.
+    """Question 9: m microbatches twice through p stages of two chunks.
 
     b, D  rows of a microbatch, and width
     seed  of the arrays
     """
     draw = np.random.default_rng([seed, p])
     In = draw.integers(-3, 4, (m, b, D)).astype(np.float32)
-    W = _weights(draw, p, D)
+    W = _weights(draw, 2 * p, D)
     W += np.eye(D, dtype=np.float32)
+    dealt = W.reshape(2, p, D, D).swapaxes(0, 1).reshape(2 * p, D, D)
     request = program.request(
-        In, W, mesh={"Z": p}, in_specs=(P(), P("Z")), out_specs=P("Z")
+        In, dealt, mesh={"Z": p}, in_specs=(P(), P("Z")), out_specs=P("Z")
     )
     asked = f"pipeline_forward, {p} stages, {m} microbatches"
     answer = student.program("pipeline_forward", request)
@@ -756,33 +772,45 @@ def check_forward(p, m, b, D, seed=0):
     crossing = _crossing(answer, asked, 4 * b * D)
     _refuse_other_messages(asked, crossing, p, m)
     permutes = answer.kinds().get("permute", 0)
-    if permutes > m + p - 2:
+    if permutes > 2 * m + p - 2:
         raise WrongAnswer(
-            f"{asked}: you use {permutes} permutes, and {m + p - 2} are "
-            "enough: is one microbatch under way at a time, or has each "
+            f"{asked}: you use {permutes} permutes, and {2 * m + p - 2} are "
+            "enough: is the line empty between the two rounds, or has each "
             "boundary a permute of its own?"
         )
-    steps = [In]
-    for stage in range(p):
-        steps.append(np.maximum(steps[-1] @ W[stage], 0))
+    steps = [_passed(In, W, range(n)) for n in range(2 * p + 1)]
     zeros = np.zeros((p - 1, *In.shape))
     exact = np.concatenate([zeros, steps[-1][None]])
-    got = answer.run(In, W)
+    pairs = [n for s in range(p) for n in (s, p + s)]
+    second_first = [*range(p, 2 * p), *range(p)]
+    got = answer.run(In, dealt)
     compare.close(
         asked,
         got,
         exact,
-        terms=p * D,
+        terms=2 * p * D,
         likely=[
             (
                 np.concatenate([zeros, step[None]]),
-                f"your results have passed {n} of {p} stages",
+                f"your results have passed {n} of {2 * p} layers",
             )
             for n, step in enumerate(steps[:-1])
         ]
         + [
             (
-                np.stack(steps[1:]),
+                np.concatenate([zeros, _passed(In, W, order)[None]]),
+                words,
+            )
+            for order, words in (
+                (pairs, "you pass both chunks of a stage one after the other"),
+                (second_first, "you begin with the second chunks"),
+                ([*range(p)] * 2, "both rounds use the first chunks"),
+                ([*range(p, 2 * p)] * 2, "both rounds use the second chunks"),
+            )
+        ]
+        + [
+            (
+                np.stack([_passed(In, W, range(p + s + 1)) for s in range(p)]),
                 "each of your stages returns what it made; all but the last "
                 "return zeros",
             ),
@@ -791,14 +819,14 @@ def check_forward(p, m, b, D, seed=0):
                 "all of your stages have the results; all but the last return "
                 "zeros",
             ),
-            *_other_outputs(asked, got, exact),
+            *_other_outputs(asked, got, exact, steps[p]),
         ],
         show=True,
         place=_place,
     )
 
 
-def _other_outputs(asked, got, exact):
+def _other_outputs(asked, got, exact, first):
     """What a pipeline returns that is right but for what goes out."""
     found = compare.real_array(asked, got, exact.shape)
     p, m = exact.shape[:2]
@@ -808,9 +836,7 @@ def _other_outputs(asked, got, exact):
             found,
             "a stage that is not the last returns zeros; yours does not",
         )
-    if p <= m and compare.near(
-        found[-1, p - 1 :], exact[-1, : m - p + 1], slack
-    ):
+    if compare.near(found[-1, p - 1 :], first[: m - p + 1], slack):
         yield (
             found,
             f"your last stage returns its first {m} steps, and in the first "
@@ -825,7 +851,7 @@ def _place(stage, i, row, column):
 
 def grade_forward():
     """Question 9 with other sizes."""
-    for p, m in ((2, 5), (8, 3)):
+    for p, m in ((2, 6), (4, 4), (8, 9)):
         draw = question.draw(f"forward on {p}")
         b, D = draw.integers(1, 5, 2).tolist()
         check_forward(p, m, b, D + 1, _seed(draw))

@@ -824,28 +824,50 @@ def _visits(Affinity, bias, k):
     return np.bincount(order[:, :k].ravel(), minlength=len(bias))
 
 
-@question.visible("balanced", (210, 7, 2), (300, 5, 3, 1), (143, 11, 1, 4))
-def check_balanced(B, E, k, seed=0):
-    """Question 6: biases under which all experts are visited alike."""
-    Affinity = _liked(B, E, seed)
-    asked = f"balanced for {B} tokens, {E} experts, k = {k}"
-    got = student.call("balanced", Affinity, k)
+@question.visible(
+    "balanced",
+    (210, 7, 2, (1, 1, 2, 1, 1, 1, 1)),
+    (300, 8, 3, (2, 1, 1, 1, 1, 2, 1, 1), 1),
+    (143, 11, 1, (1, 1, 1, 1, 3, 1, 1, 2, 1, 1, 1), 4),
+    (190, 6, 2, (1, 1, 1, 1, 1, 1), 2),
+)
+def check_balanced(B, E, k, copies, seed=0):
+    """Question 6: biases under which all chips are visited alike.
+
+    B, E, k  tokens, experts, and how many a token chooses
+    copies   chips that hold each expert
+    seed     of the affinities
+    """
+    Affinity, chips = _liked(B, E, seed), np.array(copies)
+    asked = f"balanced for {B} tokens, {E} experts, k = {k}, copies {copies}"
+    got = student.call("balanced", Affinity, k, list(copies))
     bias = compare.real_array(asked, got, (E,))
-    mean = k * B / E
+    mean = k * B / chips.sum()
     visits = _visits(Affinity, bias, k)
-    if visits.max() <= 1.04 * mean + 1:
+    each = visits / chips
+    # In 60 draws of three cases the solution ends at most 0.3 visits above 1.05
+    # times the mean, other right answers below it, wrong ones 22 or more above.
+    if each.max() <= 1.05 * mean + 2:
         return
-    most = int(visits.argmax())
-    before = int(_visits(Affinity, np.zeros(E), k).max())
-    worse = (
-        "; without any bias the busiest expert takes fewer, so look at the sign"
-        if visits.max() > before
-        else ""
-    )
-    worse = "; that is what comes without a bias" if not bias.any() else worse
+    most = int(each.argmax())
+    before = (_visits(Affinity, np.zeros(E), k) / chips).max()
+    worse = ""
+    if visits.max() <= 1.05 * k * B / E + 2:
+        worse = (
+            "; all experts are visited alike, and those with copies should be "
+            "visited more"
+        )
+    elif not bias.any():
+        worse = "; that is what comes without a bias"
+    elif each.max() > before:
+        worse = (
+            "; without any bias the busiest chip takes fewer, so look at the "
+            "sign"
+        )
     raise WrongAnswer(
-        f"{asked}: with your bias {visits[most]} visits go to expert {most}; "
-        f"the mean is {mean:.4g}, and 1.04 times that plus one may go{worse}"
+        f"{asked}: with your bias {each[most]:.4g} visits go to each chip of "
+        f"expert {most}; the mean of a chip is {mean:.4g}, and 1.05 times that "
+        f"plus two may go{worse}"
     )
 
 
@@ -853,8 +875,10 @@ def grade_balanced():
     """Question 6 with other tokens."""
     draw = question.draw("balanced")
     for k in (1, 2, 4):
-        B, E = int(draw.integers(150, 400)), int(draw.integers(6, 12))
-        check_balanced(B, E, k, _seed(draw))
+        B, E = int(draw.integers(400, 800)), 2 * k + int(draw.integers(4, 9))
+        copies = draw.integers(1, 3, E)
+        copies[draw.integers(E)] = 2
+        check_balanced(B, E, k, tuple(copies.tolist()), _seed(draw))
 
 
 # --- 7: how many nodes -------------------------------------------------------
@@ -976,9 +1000,9 @@ def grade_nodes():
     """Question 7 for other models."""
     draw = question.draw("nodes")
     points = []
-    for N in (2, 3, 4, 5):
+    for N in draw.choice(np.arange(2, 8), 4, replace=False).tolist():
         each = int(draw.integers(2, 4))
-        points.append((N * each, N, int(draw.integers(1, 5))))
+        points.append((N * each, N, int(draw.integers(1, min(6, 2 * each)))))
     check_nodes(points)
 
 

@@ -461,7 +461,8 @@ def grade_idle():
     draw = question.draw("idle").integers
     points = []
     for _ in range(3):
-        p, v, k, times = (int(n) for n in draw(2, 5, 4))
+        p, v = (int(n) for n in draw(2, 7, 2))
+        k, times = (int(n) for n in draw(2, 5, 2))
         points.append((p, p * k * times, v, k))
     check_idle(points)
 

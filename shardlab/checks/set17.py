@@ -29,6 +29,7 @@ def _seed(draw):
 # A machine whose best interval is 3,600 s: 60 s of checkpoint, 30 h between
 # failures. Divided by a square of r, it is still a whole number of seconds.
 STOP, BETWEEN = 60, 108_000
+ROOTS = [n for n in range(2, 61) if 60 % n == 0]
 
 
 @cache
@@ -103,6 +104,7 @@ def check_scaled(factors):
             "r",
             count,
             list(factors),
+            closed=True,
             likely=likely,
         )
 
@@ -110,7 +112,8 @@ def check_scaled(factors):
 def grade_scaled():
     """Question 1 with other factors."""
     draw = question.draw("scaled")
-    check_scaled((1, *draw.permutation([4, 9, 36, 100, 144]).tolist()))
+    roots = draw.choice(ROOTS, 5, replace=False)
+    check_scaled((1, *(roots**2).tolist()))
 
 
 # --- 2: two kinds of copies --------------------------------------------------

@@ -330,7 +330,8 @@ class Walk:
 
 def known(state):
     """What a state says, but for where it is stored."""
-    return (state.kind, state.gathered, state.placed, state.origin)
+    where = state.placed, state.thin, state.origin, state.bytes
+    return (state.kind, state.gathered, *where)
 
 
 def joined(states):
@@ -338,7 +339,8 @@ def joined(states):
     first = states[0]
     if all(state is first for state in states):
         return first
-    return new(max(state.bytes for state in states), states)
+    most = max(states, key=lambda state: state.bytes)
+    return new(most.bytes, states, thin=most.thin)
 
 
 def chosen(state, by):
@@ -351,8 +353,10 @@ def chosen(state, by):
 def view(op, states):
     """A view: the state of its source, with fewer bytes or none of its own."""
     source, size = states[0], scaled(op, states)
+    # What data choose of a constant is no constant: a table of all numbers
+    # would hold them.
     return replace(
-        source,
+        chosen(source, states[1:]),
         thin=source.thin or op.outputs[0].bytes > op.inputs[0].bytes,
         placed=any(state.placed for state in states),
         origin=min(source.origin, size),

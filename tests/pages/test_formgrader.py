@@ -211,6 +211,7 @@ def test_nothing_of_a_student_runs_in_the_instructors_browser(page, formgrader):
     assert inside.locator("img").count() == 0
 
 
+@pytest.mark.long
 def test_a_written_answer_is_graded_and_kept_when_graded_again(
     page, formgrader, graded
 ):

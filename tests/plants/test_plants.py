@@ -118,11 +118,16 @@ def test_an_unchanged_tree_is_up_to_date(root):
         ),
         (CHAPTER, '"execution_count": 2,', '"execution_count": null,', CHAPTER),
         (CHAPTER, "The shape has not changed.", "Nothing changed.", CHAPTER),
-        (SOLUTION, "return I * J * Z", "return I * J", SOLUTION),
+        (
+            SOLUTION,
+            "return I * J * X + 4 * I * X * Z",
+            "return I * J",
+            SOLUTION,
+        ),
         (
             f"exercises/{STEM}/{STEM}.ipynb",
             "# YOUR CODE HERE",
-            "return I * J * Z",
+            "return I * J * X + 4 * I * X * Z",
             f"exercises/{STEM}/{STEM}.ipynb is not what",
         ),
     ],
@@ -178,8 +183,8 @@ READ = 'student.call("read_seconds", I, J, X, Y, hbm_bw),\n        '
         # A solution that is wrong.
         (
             f"book/exercises/{STEM}.md",
-            "return I * J * Z",
-            "return I * J * X",
+            "return I * J * X + 4 * I * X * Z",
+            "return I * J * X + 4 * I * X",
             "int8_bytes",
         ),
     ],
