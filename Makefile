@@ -38,7 +38,7 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 TESTS = $(PY) -m pytest -n 2 --no-loadscope-reorder -q --durations=10
 
 test: programs  ## the tests: all notebooks, all values, all pages
-	@echo "running the tests on two cores: about fifteen minutes"
+	@echo "running the tests on two cores: about twelve minutes"
 	@$(TESTS) --dist loadfile --nbval --nbval-current-env \
 		--nbval-cell-timeout 600 tests chapters solutions
 
@@ -47,10 +47,11 @@ test-long: programs  ## what takes longer: attacks, classes, a fresh clone, ...
 	@$(TESTS) --dist loadfile --long -m long tests
 	@$(TESTS) --dist worksteal --suite whole -m whole tests/grading
 
+PAGES = api back_matter bibliography elsewhere in_practice machines
+
 check: setup  ## the quick tests, for an author at work (under a minute)
-	@$(PY) -m tools.notebooks --check
-	@$(PY) -m pytest -n 2 --dist loadfile -q tests/style tests/exercises \
-		tests/library
+	@$(TESTS) --dist loadfile --quick tests/style tests/library \
+		$(PAGES:%=tests/commands/test_%.py)
 
 lab: setup  ## copy missing chapters and exercises to work/, open JupyterLab
 	@$(PY) -m tools.work

@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling  # noqa: E402
 settings.register_profile(
     "book", derandomize=True, deadline=None, max_examples=60
 )
+settings.register_profile("quick", settings.get_profile("book"), max_examples=8)
 settings.load_profile("book")
 
 
@@ -23,12 +24,22 @@ def pytest_addoption(parser):
         action="store_true",
         help="run the tests that are marked long as well",
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="skip the tests that are marked slow, draw few examples",
+    )
 
 
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", "long: takes minutes; only with --long, as make test-long"
     )
+    config.addinivalue_line(
+        "markers", "slow: compiles programs or takes seconds; not in make check"
+    )
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
 
 
 class Groups(LoadScopeScheduling):
@@ -52,8 +63,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--long"):
-        return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in set(long)]
+    skipped = [] if config.getoption("--long") else ["long"]
+    skipped += ["slow"] if config.getoption("--quick") else []
+    out = {item: any(map(item.get_closest_marker, skipped)) for item in items}
+    config.hook.pytest_deselected(items=[i for i in items if out[i]])
+    items[:] = [item for item in items if not out[item]]

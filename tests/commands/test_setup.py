@@ -53,6 +53,7 @@ NOWHERE = {
 }
 
 
+@pytest.mark.long
 def test_a_registry_out_of_reach_is_named_in_one_sentence(root):
     done = setup(root, **NOWHERE)
     assert done.returncode == 1

@@ -83,6 +83,7 @@ def test_an_unknown_chapter_is_named(root):
     assert said in done.stderr
 
 
+@pytest.mark.long
 def test_the_page_of_an_edited_chapter_is_shown_without_execution(root):
     text = root / f"book/chapters/{STEM}.md"
     words = "A sentence that nobody wrote before."

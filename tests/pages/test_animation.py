@@ -314,6 +314,7 @@ def luminance(page, script):
     return sum(float(n) for n in re.findall(r"[\d.]+", colour)[:3]) / 3
 
 
+@pytest.mark.long
 def test_the_films_of_the_book_play_in_the_dark(html, open_page):
     address = (html / f"{CHAPTER}.html").as_uri()
     page = open_page(address, color_scheme="dark")

@@ -12,6 +12,7 @@ from tests.tree import ROOT
 # The package of a module, where the two have different names.
 PACKAGES = {
     "IPython": "ipython",
+    "axe_playwright_python": "axe-playwright-python",
     "bs4": "beautifulsoup4",
     "matplotlib_inline": "matplotlib-inline",
     "mdit_py_plugins": "mdit-py-plugins",
