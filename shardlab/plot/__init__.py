@@ -78,11 +78,14 @@ from shardlab.plot.experts import (
     stages_and_experts,
 )
 from shardlab.plot.failures import (
+    background_save,
     copies,
     cut_anew,
     failing_runs,
     fault_places,
+    lost_shares,
     recoveries,
+    waiting,
 )
 from shardlab.plot.films import (
     Player,
@@ -132,6 +135,7 @@ from shardlab.plot.rounds import bisection, idle_links, rounds
 from shardlab.plot.schedules import dealt_layers, gantt, in_flight
 from shardlab.plot.sequences import (
     best_ways,
+    dealt_targets,
     gathered_keys,
     merged_halves,
     ring_player,
@@ -184,6 +188,7 @@ __all__ = [
     "Moment",
     "Player",
     "Sweep",
+    "background_save",
     "bare",
     "bisection",
     "block_matrix",
@@ -202,6 +207,7 @@ __all__ = [
     "data_parallel_step",
     "dealt_layers",
     "dealt_sequences",
+    "dealt_targets",
     "dispatch_player",
     "exchanges",
     "expert_axes",
@@ -228,6 +234,7 @@ __all__ = [
     "links",
     "local_products",
     "logits",
+    "lost_shares",
     "matmuls",
     "mesh",
     "mirrored_passes",
@@ -286,6 +293,7 @@ __all__ = [
     "two_cuts",
     "verdicts",
     "ways_out",
+    "waiting",
     "waits",
     "ways_round",
     "weights_stay",

@@ -45,6 +45,14 @@ def multiplied_pair(ax, x, y, first, second, names):
     write(ax, x + SIDE + 11, y + SIDE / 2, "·", 16)
 
 
+def titled_rows(ax, rows, high):
+    """Frames over the whole width, each high pixels, titled (name, words)."""
+    for n, (name, words) in enumerate(rows):
+        frame(ax, 1, n * high + 2, 688, high - 10)
+        write(ax, 12, n * high + 17, name, 12, "left", weight="bold")
+        write(ax, 678, n * high + 17, words, 12, "right", ink=SOFT)
+
+
 @styled
 def four_cases():
     """Draw the four cases of a sharded product, each before, moving and after.

@@ -1,6 +1,7 @@
 """Published runs: how chips were dealt, what fits, and what a step takes."""
 
-from math import ceil
+from fractions import Fraction
+from math import ceil, log2
 
 from shardlab.plot.axes import (
     INK,
@@ -12,15 +13,17 @@ from shardlab.plot.axes import (
     styled,
 )
 from shardlab.plot.colours import colour, shade
-from shardlab.plot.things import box, write
+from shardlab.plot.things import arrow, box, write
 
-_AXES = {"TP": "Y", "PP": "Z", "EP": "Z", "CP": "Z", "DP": "X", "pods": "pod"}
+_AXES = {"TP": "Y", "PP": "Z", "EP": "X", "CP": "Z", "DP": "X", "pods": "pod"}
+_DARK = {"EP": 3, "CP": 3}  # EP takes chips of DP, CP shares a hue with PP
 _AXES |= {"FSDP": "X", "DCN": "pod"}
 _PARTS = {"matmuls": "arithmetic-2", "between": "arithmetic-1"}
 _PARTS |= {"states": "memory-1", "gathered": "memory-3", "logits": "memory-4"}
 _PARTS |= {"activations": "memory-2", "tokens": "axis-x-2"}
 _WORDS = {"matmuls": "matmuls", "between": "between them", "TP": "TP"}
-_WORDS |= {"PP": "PP, CP and EP", "DP": "DP (ZeRO, FSDP)", "DCN": "pods"}
+_WORDS |= {"PP": "PP", "CP": "CP", "EP": "EP", "DP": "DP (ZeRO, FSDP)"}
+_WORDS |= {"DCN": "pods"}
 _WORDS |= {"bubble": "bubble"}
 
 
@@ -65,7 +68,7 @@ def _doublings(mesh):
 
 
 def _fill(axis):
-    return shade(_AXES[axis], 1)
+    return shade(_AXES[axis], _DARK.get(axis, 1))
 
 
 @styled
@@ -108,7 +111,7 @@ def _level(ax, x, level, before):
         row, column = divmod(n, ceil(columns))
         at = x + column * side, y + row * side
         wide = side * min(1, columns - column) - gap
-        fill = shade("Z", n, count) if axis == "PP" else shade(_AXES[axis], 1)
+        fill = shade("Z", n, count) if axis == "PP" else _fill(axis)
         edge = INK if side > 10 else "none"
         box(ax, *at, wide, side - gap, fill, line=0.6, edge=edge)
     if before:
@@ -148,7 +151,7 @@ def _segment(ax, place, what, words=""):
     if what == "bubble":
         box(ax, *place, colour("paper"), words, hatch="///", edge=LINE, size=11)
         return
-    fill = shade(_AXES[what], 1) if what in _AXES else colour(_PARTS[what])
+    fill = _fill(what) if what in _AXES else colour(_PARTS[what])
     box(ax, *place, fill, words, size=12)
 
 
@@ -157,26 +160,29 @@ def _short(number):
 
 
 @styled
-def spent_seconds(rows):
+def spent_seconds(rows, notes=None):
     """Draw where the seconds of steps go, each over its published step.
 
     rows     dict: name -> (dict of a part -> its seconds, published seconds);
              parts are matmuls, between, mesh axes and bubble
+    notes    dict: name -> words below its bar; None: the seconds of the parts
+             that are too thin for them
     returns  the axes drawn on
     source   chapter 16
     """
-    left, pitch = 150, 42
+    left, pitch = 150, 54
     most = max(1, *(sum(p.values()) / whole for p, whole in rows.values()))
     unit = (600 - left) / most
-    ax = canvas(690, 78 + pitch * len(rows))
+    ax = canvas(690, 66 + pitch * len(rows))
     for n, (name, (parts, whole)) in enumerate(rows.items()):
-        x, y = left, 28 + pitch * n
+        x, y, thin = left, 28 + pitch * n, []
         write(ax, left - 10, y + 14, name, 12, "right")
         for what, size in parts.items():
             wide = size / whole * unit
             named = [f"{what} {size:.2g}", what, ""]
             words = [w for w in named if 6.6 * len(w) + 4 < wide or not w][0]
             words = "" if what == "bubble" else words
+            thin += [] if words == named[0] or not size else [named[0]]
             _segment(ax, (x, y, wide, 28), what)
             middle, half = x + wide / 2, 3.4 * len(words) + 5
             if abs(middle - left - unit) < half:  # beside the published line
@@ -187,21 +193,91 @@ def spent_seconds(rows):
         x = max(x, left + unit)
         said = f"{total:.3g} vs {whole:.3g} s"
         write(ax, x + 8, y + 14, said, 12, "left")
-    end, low = left + unit, 26 + pitch * len(rows)
-    ax.plot([end, end], [20, low], color=INK, lw=2 * POINT, zorder=3)
+        below = notes[name] if notes else "also " + ", ".join(thin)
+        write(ax, left, y + 37, below if notes or thin else "", 11, "left",
+              ink=SOFT)  # fmt: skip
+    end, low = left + unit, 12 + pitch * len(rows)
+    for n in range(len(rows)):
+        y = 24 + pitch * n
+        ax.plot([end, end], [y, y + 36], color=INK, lw=2 * POINT, zorder=3)
     write(ax, end, 10, "published", 12)
-    _legend(ax, 12, low + 22, {w for p, _ in rows.values() for w in p})
+    _legend(ax, 12, low + 24, {w for p, _ in rows.values() for w in p})
     return ax
 
 
 def _legend(ax, x, y, present):
-    if present & {"PP", "CP", "EP"}:
-        present = present | {"PP"}
     for what, words in _WORDS.items():
         if what in present:
             _segment(ax, (x, y, 16, 14), what)
             write(ax, x + 22, y + 7, words, 11, "left")
             x += 38 + 6.3 * len(words)
+
+
+@styled
+def axis_choices(steps):
+    """Draw questions in their order, and the mesh axis that a yes adds.
+
+    steps    list of (question, a mesh axis, the answer, runs that gave it, the
+             word on the way to the next question); a question may have two
+             lines
+    returns  the axes drawn on
+    source   chapter 16
+    """
+    pitch, high = 68, 42
+    ax = canvas(690, pitch * len(steps) - 18)
+    for n, (question, axis, answer, seen, onward) in enumerate(steps):
+        y = 4 + pitch * n
+        middle = y + high / 2
+        box(ax, 12, y, 236, high, colour("paper"), question, edge=LINE)
+        arrow(ax, (252, middle), (298, middle))
+        write(ax, 273, middle - 11, "yes", 12)
+        box(ax, 302, y, 176, high, _fill(axis), answer, size=13)
+        write(ax, 490, middle, seen, 12, "left", ink=SOFT)
+        if n + 1 < len(steps):
+            arrow(ax, (130, y + high + 2), (130, y + pitch - 2))
+            write(ax, 140, y + (high + pitch) / 2, onward, 12, "left")
+    return ax
+
+
+@styled
+def enough_tokens(rows):
+    """Draw the tokens of a chip over those that hide FSDP, run by run.
+
+    rows     dict: name -> (tokens of a step for each chip, tokens that it
+             needs, whether the run cut its weights over the data axis)
+    returns  the axes drawn on; right of the line traffic can hide
+    raises   ValueError if there is nothing to draw
+    source   chapter 16
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one run, got none")
+    left, right, pitch = 176, 560, 23
+    order = sorted(rows.items(), key=lambda row: -row[1][0] / row[1][1])
+    low, high = log2(1 / 4), log2(32)
+    ax, end = canvas(690, 64 + pitch * len(rows)), 30 + pitch * len(rows)
+
+    def at(ratio):
+        return left + (log2(ratio) - low) / (high - low) * (right - left)
+
+    ax.plot([at(1)] * 2, [20, end], color=INK, lw=1.5 * POINT, zorder=0.5)
+    write(ax, at(1) - 8, 11, "too few", 12, "right", ink=SOFT)
+    write(ax, at(1) + 8, 11, "enough for FSDP alone", 12, "left", ink=SOFT)
+    write(ax, 684, 11, "has, needs", 11, "right", ink=SOFT)
+    for n, (name, (has, needs, cut)) in enumerate(order):
+        y = 40 + pitch * n
+        write(ax, left - 12, y, name, 12, "right")
+        ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
+        ends = sorted((at(1), at(has / needs)))
+        ax.plot(ends, [y, y], color=colour("axis-x-2"), lw=3, zorder=1)
+        fill = colour("axis-x") if cut else colour("paper")
+        ax.plot(at(has / needs), y, "o", ms=8, mfc=fill, mec=colour("axis-x"),
+                mew=1.5, zorder=2)  # fmt: skip
+        write(ax, 684, y, f"{has:,.0f}, {needs:,.0f}", 12, "right")
+    for ratio in (1 / 4, 1 / 2, 1, 2, 4, 8, 16):
+        write(ax, at(ratio), end + 10, f"{Fraction(ratio)}", 11, ink=SOFT)
+    words = "tokens of a chip over those that hide FSDP"
+    write(ax, (left + right) / 2, end + 27, words, 12)
+    return ax
 
 
 @styled
@@ -237,7 +313,7 @@ def forecasts(points, share=1 / 3):
     """Draw forecast over published seconds, a row for each run, high to low.
 
     points   dict: name -> (published, forecast, forecast if all traffic hides,
-             whether something important had to be assumed)
+             whether something important had to be assumed, a rival's guess)
     share    half of the width of the band, as part of the published time
     returns  the axes drawn on
     source   chapter 16
@@ -257,12 +333,14 @@ def forecasts(points, share=1 / 3):
     write(ax, at(1) - 8, 11, "too short", 12, "right", ink=SOFT)
     write(ax, at(1) + 8, 11, "too long", 12, "left", ink=SOFT)
     write(ax, 684, 11, "forecast, published", 11, "right", ink=SOFT)
-    for n, (name, (whole, ours, hidden, assumed)) in enumerate(rows):
+    for n, (name, (whole, ours, hidden, assumed, rival)) in enumerate(rows):
         y = 40 + pitch * n
         write(ax, left - 12, y, name, 12, "right")
         ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
         ends = [at(hidden / whole), at(ours / whole)]
         ax.plot(ends, [y, y], color=colour("network-4"), lw=4, zorder=1)
+        other = at(rival / whole)
+        ax.plot([other] * 2, [y - 7, y + 7], color=SOFT, lw=2, zorder=1.5)
         fill = colour("paper") if assumed else colour("arithmetic")
         ax.plot(ends[1], y, "o", ms=7, mfc=fill, mec=colour("arithmetic"),
                 mew=1.5, zorder=2)  # fmt: skip

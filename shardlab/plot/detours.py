@@ -1,12 +1,13 @@
 """Ways past a gather: slice and add, and weights that stay where they are."""
 
-from shardlab.plot.axes import INK, SOFT, canvas, styled
+from shardlab.plot.axes import INK, canvas, styled
 from shardlab.plot.cases import (
     MOVE,
     MULTIPLY,
     SIDE,
     multiplied_pair,
     sheets,
+    titled_rows,
     way,
 )
 from shardlab.plot.colours import colour, shade
@@ -30,10 +31,7 @@ def gather_or_slice():
         ("Gather A", "every chip does all of the product"),
         ("Slice B, which moves nothing, and add", "every chip does a quarter"),
     )
-    for n, (name, words) in enumerate(rows):
-        frame(ax, 1, n * high + 2, 688, high - 10)
-        write(ax, 12, n * high + 17, name, 12, "left", weight="bold")
-        write(ax, 678, n * high + 17, words, 12, "right", ink=SOFT)
+    titled_rows(ax, rows, high)
     cut = (None, _X)
     above, below = 66, high + 66
     names = "A[I, J_X]", "B[J, K]"

@@ -82,11 +82,13 @@ STEPS = {
 
 
 @styled
-def recoveries(budgets):
+def recoveries(budgets, between=None):
     """Draw what fills the time from a failure until a run is where it was.
 
     budgets  dict: title -> dict of minutes, for all of the steps "notice",
              "swap", "start", "load", "compile" and "redo", in this order
+    between  minutes from failure to failure, of which shares are written at
+             the ends; None: no shares
     returns  the axes drawn on: a bar for each title, from the top
     raises   ValueError for no budget, or for other steps
     source   chapter 17
@@ -97,12 +99,13 @@ def recoveries(budgets):
             raise ValueError(
                 f"steps of {title!r} must be {list(STEPS)}, got {list(budget)}"
             )
-    _, ((ax,),) = panels(1, 1, (7.0, 0.8 * len(budgets) + 1), squeeze=False)
+    height = 0.52 * len(budgets) + 1.1
+    _, ((ax,),) = panels(1, 1, (7.2, height), squeeze=False)
     longest = max(sum(budget.values()) for budget in budgets.values())
     for row, budget in enumerate(budgets.values()):
         start = 0
         for step, fill in STEPS.items():
-            look = {"fc": fill, "ec": INK, "lw": 0.6, "height": 0.6}
+            look = {"fc": fill, "ec": INK, "lw": 0.6, "height": 0.62}
             if step == "redo":
                 look |= {"hatch": "//////", "ec": colour("mark")}
             drawn = ax.barh(row, budget[step], left=start, **look)
@@ -114,12 +117,154 @@ def recoveries(budgets):
                 middle = start + budget[step] / 2
                 ax.text(middle, -0.34, step, ha="center", va="bottom")
             start += budget[step]
-        ax.text(start + longest / 80, row, f"{start:.1f} min", va="center")
-    titles = [title.replace(", ", ",\n") for title in budgets]
-    ax.set_yticks(range(len(budgets)), titles)
-    ax.set(xlabel="minutes after the failure", xlim=(0, 1.13 * longest))
-    ax.set_ylim(len(budgets) - 0.5, -0.7)
+        words = f"{start:.1f} min"
+        if between:
+            words += f", {start / between:.1%}"
+        ax.text(start + longest / 80, row, words, va="center")
+    ax.set_yticks(range(len(budgets)), list(budgets))
+    room = 1.25 if between else 1.13
+    ax.set(xlabel="minutes after the failure", xlim=(0, room * longest))
+    ax.set_ylim(len(budgets) - 0.5, -0.8)
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    return ax
+
+
+_SHARES = {"saving": "save", "work done twice": "lost", "restart": "restart"}
+
+
+@styled
+def lost_shares(groups, words=None):
+    """Draw which shares of its time a run loses to what, as bars.
+
+    groups   dict: title -> dict: name of a bar -> percent lost by saving, by
+             work done twice and by restarts
+    words    dict: (title, name) -> what stands at the end of a bar beside its
+             sum; None: nothing
+    returns  the axes drawn on: a group of bars for each title
+    raises   ValueError if there is nothing to draw
+    source   chapter 17
+    """
+    if not groups or not all(groups.values()):
+        raise ValueError(f"groups must hold bars, got {groups!r}")
+    bars = [shares for group in groups.values() for shares in group.values()]
+    left, high = 206, 20
+    unit = (690 - left - (150 if words else 64)) / max(map(sum, bars))
+    ax = canvas(690, 20 + 34 * len(groups) + 27 * len(bars))
+    for n, (name, kind) in enumerate(_SHARES.items()):
+        x = left + (0, 94, 244)[n]
+        _share(ax, (x, 6), 16, kind, 14)
+        write(ax, x + 22, 13, name, 12, "left")
+    y = 40
+    for title, group in groups.items():
+        write(ax, 2, y, title, 13, "left", weight="bold")
+        y += 14
+        for name, shares in group.items():
+            write(ax, left - 8, y + high / 2, name, 12, "right")
+            x = left
+            for share, kind in zip(shares, _SHARES.values(), strict=True):
+                _share(ax, (x, y), share * unit, kind, high)
+                x += share * unit
+            end = f"{sum(shares):.1f}%"
+            if words:
+                end += f", {words[title, name]}"
+            write(ax, x + 7, y + high / 2, end, 12, "left")
+            y += 27
+        y += 20
+    return ax
+
+
+def _share(ax, corner, width, kind, high):
+    """A box of one kind of `LOOKS`."""
+    fill, hatch, _ = LOOKS[kind]
+    edge = colour("mark") if hatch else INK
+    box(ax, *corner, width, high, fill, edge=edge, line=0.6, hatch=hatch)
+
+
+@styled
+def background_save():
+    """Draw a run that writes its checkpoints in the background, and fails.
+
+    returns  the axes drawn on: what the chips do, and below it the storage,
+             from one failure to the next
+    source   chapter 17
+    """
+    ax = canvas(690, 226)
+    write(ax, 2, 64, "chips", 13, "left", weight="bold")
+    write(ax, 2, 114, "storage", 13, "left", weight="bold")
+    first, restart, work, save, writes = 74, 92, 122, 11, 84
+    fails = 606
+    for x in (first, fails):
+        wire(ax, (x, 32), (x, 176), colour("mark"), 2, z=2)
+        write(ax, x, 18, "failure", 13, ink=colour("mark"), weight="bold")
+    grey, paper = LOOKS["restart"][0], colour("paper")
+    for x, wide in ((first, restart), (fails, 690 - fails)):
+        box(ax, x, 46, wide, 36, grey, "restart $R$", size=12)
+    x = first + restart
+    for n in range(4):
+        wide = min(work, fails - x)
+        if n < 2:
+            box(ax, x, 46, wide, 36, LOOKS["work"][0], r"work $\tau$", size=12)
+        else:
+            _share(ax, (x, 46), wide, "lost", 36)
+        if n == 3:
+            break
+        x += work
+        box(ax, x, 46, save, 36, LOOKS["save"][0])
+        write(ax, x + save / 2, 36, r"$\delta$", 13)
+        x += save
+        done = min(x + writes, fails)
+        whole = done == x + writes
+        fill = colour("memory-2") if whole else paper
+        look = {"edge": INK if whole else colour("mark"), "size": 12}
+        look["hatch"] = None if whole else "//////"
+        words = "write $w$" if whole else ""
+        box(ax, x, 96, done - x, 36, fill, words, **look)
+        if whole:
+            wire(ax, (done, 96), (done, 140), INK, 1.6)
+            write(ax, done, 160, f"checkpoint {n + 1}\nis usable", 12)
+            last = done
+    white = {"bbox": {"fc": paper, "ec": "none", "pad": 2}, "zorder": 4}
+    write(ax, x - work - save + 10, 64, "work done twice", 12, "left", **white)
+    arrow(ax, (first, 200), (last, 200), both=True)
+    words = r"$R + 2\,(\tau + \delta) + w$"
+    write(ax, (first + last) / 2, 214, words, 13)
+    return ax
+
+
+@styled
+def waiting(kinds):
+    """Draw chips that wait for the slowest, step after step.
+
+    kinds    dict: title -> an array of steps, for each the seconds of every
+             chip
+    returns  the axes drawn on: a lane for each chip, on one scale of time
+    raises   ValueError if there is nothing to draw
+    source   chapter 17
+    """
+    if not kinds:
+        raise ValueError(f"kinds must hold arrays, got {kinds!r}")
+    longest = max(np.max(steps, axis=1).sum() for steps in kinds.values())
+    pitch = (690 - 52) / len(kinds)
+    unit = (pitch - 22) / longest
+    chips = max(np.shape(steps)[1] for steps in kinds.values())
+    ax = canvas(690, 62 + 20 * chips)
+    for chip in range(chips):
+        write(ax, 44, 60 + 20 * chip, f"chip {chip}", 12, "right", SOFT)
+    for n, (name, fill) in enumerate((("work", "work"), ("waiting", None))):
+        fill = LOOKS[fill][0] if fill else WHOLE
+        box(ax, 524 + 74 * n, 4, 14, 14, fill, line=0.6)
+        write(ax, 544 + 74 * n, 11, name, 12, "left")
+    for n, (title, steps) in enumerate(kinds.items()):
+        x = 54 + n * pitch
+        write(ax, x, 34, title, 13, "left", weight="bold")
+        for step in np.asarray(steps):
+            wide = step.max() * unit
+            for chip, seconds in enumerate(step):
+                y = 52 + 20 * chip
+                box(ax, x, y, wide, 16, WHOLE, line=0.6)
+                look = {"line": 0.6, "z": 1.2}
+                box(ax, x, y, seconds * unit, 16, LOOKS["work"][0], **look)
+            x += wide
     return ax
 
 

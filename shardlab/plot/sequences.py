@@ -51,6 +51,9 @@ def what_moves(chips=4, mine=2):
     for x, words in ((90, "In"), (236, "Out"), (372, "Q")):
         write(ax, x, 42, words, 12)
     write(ax, 444 + 84, 42, "scores of all keys", 12)
+    plain = {"facecolor": WHOLE, "edgecolor": "none", "pad": 1}
+    future = 444 + 0.75 * chips * side, top + side / 2
+    write(ax, *future, "future", 12, ink=SOFT, bbox=plain, zorder=3)
     for k in range(chips):
         x, here = 444 + k * side, k <= mine
         box(ax, x, top + 176, side, 24, _z(k, chips), z=1)
@@ -230,37 +233,38 @@ def gathered_keys(chips=4):
              below, the gradients of keys go back as sums
     source   chapter 13
     """
-    ax, pitch = canvas(690, 416), 690 / whole("chips", chips)
+    ax, pitch = canvas(690, 450), 690 / whole("chips", chips)
     for n in range(chips):
         x, wide = 4 + n * pitch, pitch - 16
         middle, inner = x + wide / 2, wide - 66
         write(ax, middle, 10, f"chip {n}", 13, weight="bold")
-        for y in (22, 138, 330):
-            frame(ax, x, y, wide, 76 if y == 138 else 44)
+        for y in (22, 138, 364):
+            frame(ax, x, y, wide, 110 if y == 138 else 44)
+        box(ax, x + 58, 210, inner, 28, WORK, "attention", size=12)
         all_parts = [(k, f"{k}") for k in range(chips)]
         for y, name, parts in (
             (30, "K, V", [(n, f"{n}")]),
             (146, "Q", [(n, f"{n}")]),
             (178, "K, V", all_parts),
-            (338, "dK, dV", [(n, f"{n}")]),
+            (372, "dK, dV", [(n, f"{n}")]),
         ):
             write(ax, x + 8, y + 14, name, 12, "left")
             each = inner / len(parts)
             for k, (chip, words) in enumerate(parts):
                 place = x + 58 + k * each, y, each, 28
                 box(ax, *place, _z(chip, chips), words, size=12)
-        for start, end in ((68, 84), (116, 136), (216, 276), (308, 328)):
+        for start, end in ((68, 84), (116, 136), (250, 310), (342, 362)):
             arrow(ax, (middle, start), (middle, end), SOFT)
         words = "a part of every\nblock's gradient"
         paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 2}
-        write(ax, middle, 244, words, 12, ink=SOFT, bbox=paper, zorder=4)
+        write(ax, middle, 278, words, 12, ink=SOFT, bbox=paper, zorder=4)
     for y, words in (
         (86, "forward: AllGather of K and V"),
-        (278, "backward: ReduceScatter of dK and dV"),
+        (312, "backward: ReduceScatter of dK and dV"),
     ):
         box(ax, 4, y, 674, 28, MOVE, words, size=13)
     words = "each chip has the summed gradient of its own keys and values"
-    write(ax, 344, 396, words, 12, ink=SOFT)
+    write(ax, 344, 430, words, 12, ink=SOFT)
     return ax
 
 
@@ -305,7 +309,8 @@ def tokens_to_heads(queries=8, groups=2, chips=4):
         box(ax, 64 + c * 76, 228, 16, 16, _z(c, chips))
         write(ax, 86 + c * 76, 236, f"chip {c}", 12, "left")
     if copies > 1:
-        write(ax, 390, 236, "hatched: a copy", 12, "left", ink=SOFT)
+        words = "hatched: a copy; Q needs none"
+        write(ax, 390, 236, words, 12, "left", ink=SOFT)
     return ax
 
 
@@ -416,14 +421,16 @@ def best_ways(maps, across, down, ways):
     maps     dict: title -> dict: (down, across) -> (way, number in the cell)
     across   dict: size -> words below its column
     down     dict: size -> words beside its row, the uppermost first
-    ways     dict: way -> (letter in its cells, fill)
+    ways     dict: way -> (letter in its cells, fills): three colours, of
+             cells below 1, below 10, and of all others
     returns  the axes drawn on
     raises   ValueError for a map in which a cell is missing
     source   chapter 13
     """
-    side, top, left = 33, 44, 54
-    pitch, low = (690 - left) / len(maps), top + side * len(down)
-    ax = canvas(690, low + 74)
+    top, left, pitch = 44, 54, 636 / len(maps)
+    side, low = 34, top + 34 * len(down)
+    wide = min(44, (pitch - 10) / len(across))
+    ax = canvas(690, low + 80)
     for n, (title, cells) in enumerate(maps.items()):
         x = left + n * pitch
         write(ax, x, 18, title, 13, "left", weight="bold")
@@ -435,16 +442,75 @@ def best_ways(maps, across, down, ways):
                 if (row, column) not in cells:
                     raise ValueError(f"{title!r} has no cell {row, column}")
                 way, number = cells[row, column]
-                letter, fill = ways[way]
-                place = x + k * side, y, side, side
+                letter, fills = ways[way]
+                fill = fills[sum(number >= limit for limit in (1, 10))]
+                place = x + k * wide, y, wide, side
                 box(ax, *place, fill, f"{letter}\n{number:.0f}", size=12)
         for k, words in enumerate(across.values()):
-            write(ax, x + (k + 0.5) * side, low + 14, words, 12)
+            write(ax, x + (k + 0.5) * wide, low + 14, words, 12)
     write(ax, left + pitch * len(maps) / 2, low + 34, "tokens on a chip", 12)
-    for n, (name, (letter, fill)) in enumerate(ways.items()):
-        box(ax, left + n * 120, low + 50, 22, 22, fill, letter, size=12)
-        write(ax, left + n * 120 + 30, low + 61, name, 12, "left")
+    for n, (name, (letter, fills)) in enumerate(ways.items()):
+        x, y = left + n * 116, low + 54
+        for k, fill in enumerate(fills):
+            box(ax, x + 16 * k, y, 16, 22, fill, letter, size=12)
+        write(ax, x + 56, y + 11, name, 12, "left")
+    words = "exposed: below 1, below 10, and more percent"
+    write(ax, left + 352, low + 65, words, 12, "left", ink=SOFT)
     return ax
+
+
+@styled
+def dealt_targets(order, chips=4):
+    """Draw the targets of tokens that are dealt out, and shifted too late.
+
+    order    token in each place, chip after chip
+    chips    that have equally many of them
+    returns  the axes drawn on: for each token its target, which is the next
+             token of the sequence, dealt along with it; below, what a shift
+             on the chip makes of it, a wrong one in red with a cross
+    raises   ValueError for tokens that the chips do not divide
+    source   chapter 13
+    """
+    order = [int(token) for token in order]
+    each, rest = divmod(len(order), whole("chips", chips))
+    if rest or sorted(order) != list(range(len(order))):
+        raise ValueError(
+            f"order must be of all tokens, as many on each of {chips} chips, "
+            f"got {order}"
+        )
+    ax, gap, left, tall = canvas(690, 182), 14, 150, 28
+    side = (538 - gap * (chips - 1)) / len(order)
+    rows = (
+        (46, "token"),
+        (84, "target, dealt too"),
+        (122, "shifted on the chip"),
+    )
+    for y, words in rows:
+        write(ax, left - 10, y + tall / 2, words, 12, "right")
+    for n in range(chips):
+        mine = order[n * each : (n + 1) * each]
+        x, fill = left + n * (each * side + gap), _z(n, chips)
+        write(ax, x + each * side / 2, 24, f"chip {n}", 13, weight="bold")
+        late = [*mine[1:], None]  # no token follows the last of a chip
+        for k, (token, found) in enumerate(zip(mine, late, strict=True)):
+            due = token + 1 if token + 1 < len(order) else None
+            place, size = x + k * side, (side, tall)
+            box(ax, place, 46, *size, fill, f"{token}")
+            box(ax, place, 84, *size, WHOLE, "–" if due is None else f"{due}")
+            _target(ax, (place, 122), size, found, found == due)
+    words = "red and crossed: not the next token of the sequence"
+    write(ax, left, 168, words, 12, "left", ink=SOFT)
+    return ax
+
+
+def _target(ax, corner, size, token, right):
+    """A target as a shift on the chip makes it, crossed out if wrong."""
+    words, wrong = "–" if token is None else f"{token}", colour("mark")
+    look = {} if right else {"edge": wrong, "line": 1.8, "z": 1.4}
+    box(ax, *corner, *size, WHOLE, words, **look)
+    if not right:
+        (x, y), (wide, tall) = corner, size
+        wire(ax, (x, y + tall), (x + wide, y), wrong, 1.2, z=2)
 
 
 # ---- the film ----------------------------------------------------------------
@@ -470,7 +536,7 @@ def ring_player(owners, title):
     for turn in range(4):
         chips = "".join(_film_chip(mine, n, turn) for n in range(4))
         frames.append((_film_words(mine, turn), chips + _film_wires(turn)))
-    return reel(title, frames, TALL + 52, poster=3)
+    return reel(title, frames, TALL + 52, poster=0)
 
 
 def _film_words(mine, turn):
@@ -481,8 +547,9 @@ def _film_words(mine, turn):
         if turn and max(pieces) < min(mine[(n - turn) % len(mine)])
     ]
     if not turn:
-        return "Turn 0: each chip scores its own keys, while they move on"
-    words = f"Turn {turn}: K and V have moved on by one chip"
+        return "Turn 0: each chip uses its own keys, and sends them on"
+    far = "the chip before" if turn == 1 else f"{turn} chips back"
+    words = f"Turn {turn}: K and V are those of {far}"
     if not idle:
         return f"{words}; all chips use them"
     chips, sees = ("chip", "has") if len(idle) == 1 else ("chips", "have")

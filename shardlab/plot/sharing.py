@@ -3,7 +3,14 @@
 import numpy as np
 
 from shardlab.plot.axes import LINE, SOFT, WHOLE, canvas, styled
-from shardlab.plot.cases import MOVE, MULTIPLY, SIDE, multiplied_pair, way
+from shardlab.plot.cases import (
+    MOVE,
+    MULTIPLY,
+    SIDE,
+    multiplied_pair,
+    titled_rows,
+    way,
+)
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.stripes import stripes
 from shardlab.plot.things import (
@@ -85,10 +92,7 @@ def cases_at_work():
         ("tensor parallelism, first matrix", "case 1"),
         ("tensor parallelism, second matrix", "case 3"),
     )
-    for n, (name, words) in enumerate(rows):
-        frame(ax, 1, n * high + 2, 688, high - 10)
-        write(ax, 12, n * high + 17, name, 12, "left", weight="bold")
-        write(ax, 678, n * high + 17, words, 12, "right", ink=SOFT)
+    titled_rows(ax, rows, high)
     tops = [n * high + 62 for n in range(4)]
     names = (
         ("In[I_X, J]", "W_in[J_X, K]"),

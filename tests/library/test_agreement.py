@@ -16,6 +16,8 @@ from shardlab import agreement, cost, count
 from shardlab.agreement import main
 from shardlab.count.records import VOLUME
 
+pytestmark = pytest.mark.slow
+
 BLOCK = {"B": 2**20, "D": 8192, "F": 28_672, "X": 512, "Y": 8}
 REAL = BLOCK | {"Z": 8, "H": 64, "G": 8, "E": 64, "k": 2, "m": 32}
 

@@ -120,3 +120,37 @@ def test_what_cannot_be_followed_is_refused():
             ),
             jnp.ones(2),
         )
+
+
+def looked_up(x):
+    """The same numbers, byte by byte out of a table of all bytes."""
+    table = jnp.arange(256, dtype=jnp.uint8)
+    read = jax.lax.bitcast_convert_type(x, jnp.uint8).reshape(-1)
+
+    def put(i, found):
+        one = jax.lax.dynamic_slice(table, (read[i].astype(jnp.int32),), (1,))
+        return jax.lax.dynamic_update_slice(found, one, (i,))
+
+    found = jax.lax.fori_loop(0, read.size, put, jnp.zeros_like(read))
+    return jax.lax.bitcast_convert_type(found.reshape(*x.shape, 4), jnp.float32)
+
+
+def added_to_zeros(x):
+    """The same numbers, added to the zeros of one branch or the other."""
+    zeros = cond(x[0, 0] > 0, *[lambda: jnp.zeros(x.shape, x.dtype)] * 2)
+    return jax.lax.optimization_barrier(zeros) + x
+
+
+@pytest.mark.parametrize("hidden", [looked_up, added_to_zeros])
+def test_what_is_kept_cannot_be_hidden(hidden):
+    def keeps(x):
+        kept = []
+        for _ in range(8):
+            kept.append(hidden(x))
+            x = jnp.tanh(x @ x)
+        for each in kept:
+            x = x @ each
+        return x
+
+    one = jax.ShapeDtypeStruct((6, 6), jnp.float32)
+    assert living.alive(keeps, one).live >= 8 * 4 * 6 * 6

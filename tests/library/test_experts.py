@@ -12,6 +12,8 @@ from shardlab import cost, ring
 from shardlab.hw import H100, V5P
 from shardlab.strategies import dropless, expert, layer, moe, routing
 
+pytestmark = pytest.mark.slow
+
 Z, E, B, D, F = 4, 8, 32, 8, 12
 AUTO = (AxisType.Auto,)
 NAMES = ("In", "W_router", "W_in", "W_out")

@@ -31,6 +31,8 @@ from shardlab.strategies import (
     zero2,
 )
 
+pytestmark = pytest.mark.slow
+
 STRATEGIES = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 B, D, F = 16, 24, 40
 

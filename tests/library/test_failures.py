@@ -14,6 +14,8 @@ from shardlab.transformer import faults, training
 from shardlab.transformer import model as decoder
 from shardlab.transformer.evidence import TINY
 
+pytestmark = pytest.mark.slow
+
 M = 10_000.0  # seconds between failures
 
 
@@ -171,6 +173,7 @@ def run():
     return steps, batch, start
 
 
+@pytest.mark.long
 def test_without_a_fault_it_is_data_parallelism(run):
     steps, batch, start = run
     seen, states = steps(faults.NOWHERE)

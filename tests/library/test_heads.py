@@ -13,6 +13,8 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import cost, count
 from shardlab.strategies import heads, layer
 
+pytestmark = pytest.mark.slow
+
 AUTO = (AxisType.Auto,)
 NAMES = ("In", "W_Q", "W_K", "W_V", "W_O")
 

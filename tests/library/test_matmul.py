@@ -14,6 +14,8 @@ from shardlab import cost, count, hw, matmul, notation, plot, ring
 from shardlab.matmul.plans import with_cut
 from shardlab.strategies import collective_matmul
 
+pytestmark = pytest.mark.slow
+
 AUTO = AxisType.Auto
 SIZES = {"I": 16, "J": 32, "K": 24}
 MESH = {"X": 4, "Y": 2}

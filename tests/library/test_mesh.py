@@ -9,6 +9,8 @@ from shardlab import cost, evidence
 from shardlab.transformer import mesh
 from shardlab.transformer.evidence import of_mesh
 
+pytestmark = pytest.mark.slow
+
 SIZES = (4, 32, 48, 48, 24, 40)
 GATHER = {"context": "gather"}
 

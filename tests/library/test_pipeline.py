@@ -459,6 +459,7 @@ def best(p, m, lasts):
     return min(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "m"), [(1, 3), (2, 1), (2, 2), (2, 3), (3, 2)])
 @pytest.mark.parametrize(("F", "B"), [(1, 1), (3, 1)])
 def test_nothing_beats_gpipe_and_1f1b_without_a_split(p, m, F, B):
@@ -468,6 +469,7 @@ def test_nothing_beats_gpipe_and_1f1b_without_a_split(p, m, F, B):
     assert lower_bound(gpipe(p, m, F, B), routes(p, m)) == shortest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "m"), [(2, 1), (2, 2), (3, 2)])
 @pytest.mark.parametrize(
     ("F", "B", "W"), [(1, 1, 1), (2, 1, 1), (1, 1, 2), (1, 5, 5)]

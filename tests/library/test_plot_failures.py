@@ -47,6 +47,49 @@ def test_a_recovery_is_as_long_as_its_steps():
     assert found.count("swap") == 1  # in the short bar there is no room
 
 
+def test_a_recovery_ends_with_its_share_of_the_time():
+    names = ("notice", "swap", "start", "load", "compile", "redo")
+    budgets = {"all alike": dict.fromkeys(names, 2)}
+    found = texts(plot.recoveries(budgets, between=120))
+    assert "12.0 min, 10.0%" in found
+
+
+def test_lost_shares_are_as_long_as_they_are():
+    groups = {
+        "small": {"a": (1, 2, 3)},
+        "large": {"a": (4, 0, 8), "b": (0,) * 3},
+    }
+    ends = {("small", "a"): "one", ("large", "a"): "two", ("large", "b"): "no"}
+    ax = plot.lost_shares(groups, ends)
+    found = texts(ax)
+    assert {"6.0%, one", "12.0%, two", "0.0%, no", "restart"} <= {*found}
+    wide = [patch.get_width() for patch in ax.patches[3:]]
+    assert np.divide(wide, wide[0]) == pytest.approx(
+        [1, 2, 3, 4, 0, 8, 0, 0, 0]
+    )
+
+
+def test_a_write_that_a_failure_ends_makes_no_checkpoint():
+    found = texts(plot.background_save())
+    assert found.count("failure") == 2
+    assert found.count("write $w$") == 2
+    assert "checkpoint 2\nis usable" in found
+    assert "checkpoint 3\nis usable" not in found
+
+
+def test_all_wait_for_the_slowest():
+    ax = plot.waiting({"one slow": [[1, 1, 2], [1, 2, 4]]})
+    boxes = [patch.get_bbox() for patch in ax.patches[2:]]
+    steps, work = boxes[::2], boxes[1::2]
+    unit = steps[0].width / 2
+    assert [box.width / unit for box in steps] == pytest.approx(
+        [2] * 3 + [4] * 3
+    )
+    assert [box.width / unit for box in work] == pytest.approx(
+        [1, 1, 2, 1, 2, 4]
+    )
+
+
 def test_only_one_chip_differs_where_a_bit_flips():
     found = texts(plot.fault_places(chips=5, struck=1))
     assert found.count("wrong, differs") == 6
@@ -92,6 +135,8 @@ def test_a_block_is_found_where_it_lay_before():
         (lambda: plot.copies({"host": "a"}), "words must be of host"),
         (lambda: plot.fault_places(4, 4), "struck must be 0 to 3"),
         (lambda: plot.recoveries({}), "budgets must be a dict"),
+        (lambda: plot.lost_shares({"a": {}}), "groups must hold bars"),
+        (lambda: plot.waiting({}), "kinds must hold arrays"),
         (lambda: plot.recoveries({"a": {"load": 1}}), "steps of 'a' must be"),
         (lambda: plot.cut_anew({}), "arrays must hold matrices"),
     ],

@@ -114,6 +114,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_live_svg_of_a_column_at_most(name):
     picture = plot.svg(PICTURES[name]().figure)
@@ -128,6 +129,7 @@ def test_a_picture_is_live_svg_of_a_column_at_most(name):
     assert len(picture) < 400_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four cases", "Gantt", "networks"])
 def test_the_same_picture_has_the_same_bytes(name):
     first, second = (plot.svg(PICTURES[name]().figure) for _ in range(2))

@@ -74,6 +74,16 @@ def test_copies_of_key_heads_are_hatched():
         plot.tokens_to_heads(8, 2, 3)
 
 
+def test_targets_that_are_shifted_on_a_chip_are_crossed():
+    wrong = plot.colours.colour("mark")
+    for order, crosses in ((range(16), 3), (zigzag.order(16, 4), 6)):
+        ax = plot.dealt_targets(order)
+        lines = [x for x in ax.lines if x.get_color() == wrong]
+        assert len(lines) == crosses
+    with pytest.raises(ValueError, match="as many on each of 3 chips"):
+        plot.dealt_targets(range(16), 3)
+
+
 def test_each_chip_adds_its_part_to_a_gradient():
     parts = [w for w in texts(plot.way_home(4)) if w.startswith("of ")]
     there = [[0], [1], [1, 2], [1, 2, 3], [0, 1, 2, 3]]  # the last one is home
@@ -93,13 +103,18 @@ def test_every_share_of_tokens_is_on_all_gpus_of_its_node():
 
 
 def test_a_map_says_which_way_is_best():
-    ways = {"ring": ("R", "#123456"), "gather": ("G", "#654321")}
+    fills = {
+        "ring": ["#100000", "#110000", "#120000"],
+        "gather": ["#001000", "#001100", "#001200"],
+    }
+    ways = {name: (name[0].upper(), fills[name]) for name in fills}
     cells = {(1, 8): ("ring", 0.2), (4, 8): ("gather", 12.6)}
     down, across = {1: "R = 1", 4: "R = 4"}, {8: "8k"}
     ax = plot.best_ways({"a node": cells}, across, down, ways)
     assert {"R\n0", "G\n13", "a node", "R = 4", "8k"} <= set(texts(ax))
-    for _, fill in ways.values():
-        assert len(filled(ax, fill)) == 2  # a cell and the key
+    for fill in fills["ring"] + fills["gather"]:  # the key, and two cells
+        cell = fill in ("#100000", "#001200")  # below 1, and above 10
+        assert len(filled(ax, fill)) == 1 + cell
     with pytest.raises(ValueError, match="has no cell"):
         plot.best_ways({"a node": cells}, {8: "8k", 9: "9k"}, down, ways)
 

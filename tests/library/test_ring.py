@@ -896,6 +896,7 @@ def test_axes_may_differ_in_wrap(wrap):
 # --- scale --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["phases", "balanced"])
 def test_a_pod_of_8960_chips_is_counted_link_by_link(algorithm):
     sizes, chunk = (16, 20, 28), 6

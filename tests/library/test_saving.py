@@ -13,6 +13,8 @@ from shardlab import count, memory
 from shardlab.count.saving import saved, saved_bytes
 from shardlab.transformer import dropout, strategies
 
+pytestmark = pytest.mark.slow
+
 SIZES = [
     {"s": 12, "b": 2, "h": 24, "a": 4},
     {"s": 40, "b": 1, "h": 16, "a": 8},
@@ -135,6 +137,7 @@ def test_bad_input_is_named():
         dropout.shapes(4, 1, 12, 5)
 
 
+@pytest.mark.long
 def test_a_policy_changes_no_gradient():
     (W, x, keys), random = dropout.shapes(**SIZES[0]), jax.random.key(3)
     W = {

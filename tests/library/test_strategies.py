@@ -38,6 +38,8 @@ from shardlab.strategies import (
 from shardlab.strategies.loss import squared_error
 from shardlab.strategies.pipeline import gpipe
 
+pytestmark = pytest.mark.slow
+
 ALL = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 SHARDED = ALL[1:]
 MESHES = [(4, 2), (2, 4), (8, 1), (1, 8)]

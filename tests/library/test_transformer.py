@@ -23,6 +23,8 @@ from shardlab.transformer import evidence as seen
 from shardlab.transformer.evidence import TINY, B
 from tools import strategies as page
 
+pytestmark = pytest.mark.slow
+
 PAGE = page.TARGET.read_text(encoding="utf-8")
 T = TINY.context
 # float32 has 6e-8; sums of a few hundred terms in another order, and gradients

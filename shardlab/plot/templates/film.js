@@ -28,7 +28,8 @@ film.onkeydown=e=>{const key={ArrowLeft:()=>go(now-1),ArrowRight:()=>go(now+1),
 Home:()=>go(0),End:()=>go(last)," ":run}[e.key];
 if(!key||e.ctrlKey||e.altKey||e.metaKey)return;e.stopPropagation();
 if(e.key===" "&&e.target!==film)return;e.preventDefault();key()};
-const poster=+film.dataset.poster||Math.max(Math.min(1,last),last>>1);
+const told=film.dataset.poster;
+const poster=told?+told:Math.max(Math.min(1,last),last>>1);
 film.classList.add("live");bar.hidden=false;show(0);
 frames[0].classList.remove("on");frames[poster].classList.add("on");
 if(poster)says.textContent="Not started yet. In the picture: "+
