@@ -50,15 +50,20 @@ def taken(template, submission):
               for those before all others). An answer that stands in several
               cells of one name, as when a cell is split or copied, is the
               first of them, and the others follow it as code; the parts of a
-              written one are put together.
+              written one are put together. A cell of ours that is no check and
+              was pasted once more is run there, too.
     """
-    places, answers, extra = Places(template), {}, {}
+    places, answers, extra, seen = Places(template), {}, {}, set()
     last, blank = -1, {}
     for cell in submission.cells:
         text, place = cell.source, places.of(cell)
+        if place in seen:
+            extra.setdefault(last, []).append(shortened(text))
+            continue
         # Text without a name proves little: it never leads back.
         last = last if place is None else places.after(last, place, cell)
         if place is not None and not places.asks(place):
+            seen |= {place} - places.checks
             continue
         if place is not None and text == template.cells[place].source:
             blank[place] = text
@@ -139,6 +144,11 @@ class Places:
             if name := grade_id(cell):
                 self.by_name[name] = number
             self.by_text.setdefault((cell.cell_type, cell.source), number)
+        self.checks = {  # and whatever is no code: it is there once
+            number
+            for number, cell in enumerate(template.cells)
+            if utils.is_grade(cell) or cell.cell_type != "code"
+        }
 
     def of(self, cell):
         """The number of our cell, or None for one that the student added."""

@@ -25,6 +25,8 @@ MAX_DEPTH = 8
 MAX_DIGITS = 400
 KINDS = ("code", "markdown", "raw")
 ARCHIVES = (".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
+# What JupyterLab exports a notebook to: it can be read and not be run.
+EXPORTS = (".html", ".htm", ".pdf")
 EMPTY = "is an empty folder"
 # Work that was handed in, and could not be told from that for other sets.
 UNKNOWN = "unknown"
@@ -342,12 +344,14 @@ def by_folder(parts, assignments):
     stem, suffix = os.path.splitext(name)
     if suffix == ".ipynb" and stem in assignments:
         return None, Wanted(student, stem)
+    named = contents.assignment_named(name, assignments)
+    work = Wanted(student, named or UNKNOWN)
     if suffix.lower() in ARCHIVES:
-        named = contents.assignment_named(name, assignments)
-        work = Wanted(student, named or UNKNOWN)
         return "is an archive; send the notebook itself, or a zip", work
     if contents.is_notebook(name) or is_zip(name):
         return None, Wanted(student, UNKNOWN)
+    if named or suffix.lower() in EXPORTS:
+        return "is no notebook; send the .ipynb file itself", work
     return "is no notebook", None
 
 

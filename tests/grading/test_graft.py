@@ -123,6 +123,20 @@ def test_code_of_the_student_stands_where_it_stood():
     assert found[4:7] == ["after f", "check f", "after check f"]
 
 
+@pytest.mark.parametrize("where", [4, 6])
+def test_a_cell_of_ours_pasted_again_is_run_there(where):
+    def paste(made):
+        again = new_code_cell("import jax")
+        made.cells.insert(where, new_code_cell("jax = None"))
+        made.cells.insert(where + 1, again)
+
+    before = [c.source for c in released().cells[:where] if is_code(c)]
+    found = texts(paste)
+    assert found[: len(before)] == before
+    assert found[len(before) :][:2] == ["jax = None", "import jax"]
+    assert found.count("check f") == found.count("check g") == 1
+
+
 def test_text_of_the_student_is_left_out():
     made = released()
     made.cells.insert(0, new_markdown_cell("<script>"))

@@ -522,6 +522,10 @@ def test_a_broken_notebook_in_a_zip_is_reported(folder, name, assignment):
         ("hw.zip", b"PK", "is a broken archive", intake.UNKNOWN),
         ("02_collectives.7z", b"7z", "is an archive; send", SETS[1]),
         ("hw.rar", b"Rar!", "is an archive; send", intake.UNKNOWN),
+        ("01_sharded_arrays.html", b"<p>", "send the .ipynb", SETS[0]),
+        ("02_Collectives (1).PDF", b"%PDF", "send the .ipynb", SETS[1]),
+        ("01_sharded_arrays.py", b"1", "send the .ipynb", SETS[0]),
+        ("homework.pdf", b"%PDF", "send the .ipynb", intake.UNKNOWN),
         (
             "hw.zip",
             zipped(a_txt=b"x"),
@@ -571,6 +575,15 @@ def test_copies_beside_the_name_that_was_given_out_change_nothing(folder):
     assert taken.place == f"ada/{FILE}"
     assert "is left aside for 01_sharded_arrays.ipynb" in refused.reason
     assert refused.assignment == ""
+
+
+def test_an_export_beside_its_notebook_changes_nothing(folder):
+    put(folder, f"ada/{FILE}", made_of(SETS[0]))
+    put(folder, "ada/01_sharded_arrays.html", b"<p>")
+    put(folder, "ada/notes.txt", b"mine")
+    (taken,), refused = collect(folder, known=KNOWN)
+    assert taken.place == f"ada/{FILE}"
+    assert {one.assignment for one in refused} == {""}
 
 
 def test_two_copies_without_that_name_are_both_refused(folder):
