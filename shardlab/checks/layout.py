@@ -95,6 +95,9 @@ def placed(mesh, devices, spec):
         raise ValueError("the devices of the mesh")
     order = np.empty(len(devices), object)
     order[:] = [there[device] for device in devices]
+    cut = [axis for axes in spec for axis in axes]
+    if any(type(axes) is not list for axes in spec) or len(set(cut)) < len(cut):
+        raise ValueError("the axes of the spec")
     parts = (tuple(axes) or None for axes in spec)
     return NamedSharding(
         Mesh(order.reshape(sizes), names), PartitionSpec(*parts)

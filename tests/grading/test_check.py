@@ -223,6 +223,16 @@ def test_a_layout_has_no_more_dimensions_than_its_array():
         layout.blocks({**said, "spec": [["X"], [], []]})
 
 
+@pytest.mark.parametrize(
+    "spec", [[["X"], ["X"]], [["X", "X"]], ["X"], ["nbgrader"], [[["X"]]], "X"]
+)
+def test_a_spec_is_lists_of_axes_each_once(spec):
+    said = {"numbers": np.ones((8, 4)), "mesh": [["X", 8]], "spec": spec}
+    said["devices"] = list(range(8))
+    with pytest.raises(question.WrongAnswer, match="lies on no devices"):
+        layout.blocks(said)
+
+
 def test_an_array_that_lies_in_no_layout_is_named(answers):
     from jax._src.sharding_impls import GSPMDSharding
 
