@@ -575,8 +575,10 @@ def settled(op, env, scope):
 def turns(op, scope):
     """How often a loop runs, if its counter proves it, else None.
 
-    The counter starts at a known number, grows by a known number, and is
-    compared with a known number.
+    The counter starts at a known number, grows by one, and is compared with a
+    known number. JAX writes its own loops so. Others XLA:CPU may run once too
+    often or too seldom: from 4, below 3, by 4 it runs once, and from 0, below
+    1, by 2 not at all (jaxlib 0.10.2).
 
     op     the loop, an Operation
     scope  where it stands
@@ -596,12 +598,9 @@ def turns(op, scope):
     first = held(op.inputs[place], scope)
     last = outside(limit, op, scope)
     step = growth(place, op, scope)
-    if None in (first, last, step) or step <= 0:
+    if None in (first, last, step) or step != 1:
         return None
-    times = max(0, -(-(last - first) // step))
-    if first + times * step > np.iinfo(counter.dtype).max:
-        return None
-    return times
+    return max(0, last - first)
 
 
 def order(value):

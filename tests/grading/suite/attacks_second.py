@@ -147,6 +147,15 @@ def gather(block):
         return carry[0] + jnp.int8(100), whole
     return jax.lax.while_loop(test, turn, (jnp.int8(-128), whole))[1]
 """
+# XLA:CPU (jaxlib 0.10.2) runs this loop once: nothing should be gathered.
+BEYOND = """\
+def gather(block):
+    whole = jnp.zeros((8 * block.shape[0], block.shape[1]), block.dtype)
+    def turn(carry):
+        whole = jax.lax.all_gather(block, "X", tiled=True)
+        return carry[0] + 4, whole
+    return jax.lax.while_loop(lambda carry: carry[0] < 3, turn, (4, whole))[1]
+"""
 
 
 def program(name, text):
@@ -249,6 +258,7 @@ ROWS = (
     program("all_gather in the test of a loop", IN_ITS_TEST),
     program("all_gather in one of two branches", BY_CHOICE),
     program("all_gather in a loop whose counter wraps", WRAPS),
+    program("all_gather in a loop that begins beyond its end", BEYOND),
     guessed(
         "two values, one after the check",
         {"copies": "copies = 3"},
