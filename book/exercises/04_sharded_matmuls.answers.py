@@ -1694,280 +1694,428 @@ def narrow(In, W_in, W_out):
 
 
 # %% budget wrong: both matrices whole
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
     held = 2 * matrix
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: one matrix
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: X cuts weights, too
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / (X * Y)
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: elements
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = D * F, B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
-# %% budget wrong: a gathered matrix in place of its quarter
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+# %% budget wrong: no room for what is gathered
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = chip.hbm_bytes // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix * 3 / 4
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: a gathered matrix in place of its part
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix * (Y - 1) / Y) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: two gathered
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - 2 * matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + 2 * matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: one gathered in every block
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = chip.hbm_bytes // (held + matrix)
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: part of a block fits
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) / held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: the memory of all chips
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (X * Y * chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: one of the two products
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 2 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 2 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: all of the arithmetic
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: all tokens on every chip
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / Y / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: all hidden units on every chip
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / X / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: reads whole matrices
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": 2 * matrix / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": Y * held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: reads one of two matrices
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / 2 / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: the gather alone
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
-# %% budget wrong: one way round
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+# %% budget wrong: one link, on a torus as on a switch
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / (W / 2),
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / chip.link_bw,
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
-# %% budget wrong: W for one way
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+# %% budget wrong: two directions, on a switch as on a torus
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / (2 * W),
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / (2 * chip.link_bw),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: the way out of a node
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / chip.dcn_bw,
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: limits
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: tokens of all rows of chips
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: moves what lies in the middle
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * F
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * F / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), max(times, key=times.get)]
+
+
+# %% budget wrong: over the other axis
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (X - 1) / X / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), max(times, key=times.get)]
 
 
 # %% budget wrong: always memory
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = "reading"
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), "reading"]
 
 
 # %% budget wrong: always arithmetic
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = "math"
-    return [held, gathered, *times.values(), longest, gathered <= room]
+    return [held, most, *times.values(), "math"]
+
+
+# %% budget wrong: always the network
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
+    times = {
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
+    }
+    return [held, most, *times.values(), "comm"]
 
 
 # %% budget wrong: the shortest
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
+def budget(name, X, Y, B, D, F):
+    chip = hw.chip(name)
+    matrix, V = 2 * D * F, 2 * B * D / X
+    held = 2 * matrix / Y
+    most = (chip.hbm_bytes - matrix) // held
     times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
+        "math": 4 * B * D * F / (X * Y) / chip.flops,
+        "reading": held / chip.hbm_bw,
+        "comm": 2 * V * (Y - 1) / Y / hw.axis_bw(chip),
     }
-    gathered = held + matrix
-    longest = min(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered <= room]
-
-
-# %% budget wrong: the own parts fit
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
-    times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
-    }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, held <= room]
-
-
-# %% budget wrong: fits upside down
-def budget(B, D, F, C, hbm_bw, W, room):
-    matrix, V = 2 * D * F, 2 * B * D
-    held = 2 * matrix / 4
-    times = {
-        "math": 4 * B * D * F / 4 / C,
-        "reading": held / hbm_bw,
-        "comm": 2 * V * (3 / 4) / W,
-    }
-    gathered = held + matrix
-    longest = max(times, key=times.get)
-    return [held, gathered, *times.values(), longest, gathered > room]
+    return [held, most, *times.values(), min(times, key=times.get)]
 
 
 # %% budget right: from the blocks
-def budget(B, D, F, C, hbm_bw, W, room):
-    W_in = np.zeros((D // 4, F), np.float16)
-    W_out = np.zeros((D // 4, F), np.float16)
-    held = W_in.nbytes + W_out.nbytes
-    math = sum(2 * B * block.size for block in (W_in, W_out)) / C
-    hop = 2 * B * D / 4 / (W / 2)
-    comm = 2 * 1.5 * hop
-    fits = held + 4 * W_in.nbytes <= room
-    names = {math: "math", held / hbm_bw: "reading", comm: "comm"}
-    times = list(names)
-    return [held, held + 4 * W_in.nbytes, *times, names[max(times)], int(fits)]
+def budget(name, X, Y, B, D, F):
+    chip = hw.CHIPS[name]
+    blocks = [jax.ShapeDtypeStruct((D // Y, F), jnp.bfloat16)] * 2
+    held = sum(block.size * block.dtype.itemsize for block in blocks)
+    left, most = chip.hbm_bytes - Y * held / 2, 0
+    while left >= held:
+        left, most = left - held, most + 1
+    math = sum(2 * (B // X) * block.size for block in blocks) / chip.flops
+    hop = 2 * (B // X) * D / Y / chip.link_bw  # a piece, one way
+    comm = 2 * (Y - 1) * hop / (2 if chip.axes else 1)
+    names = {math: "math", held / chip.hbm_bw: "reading", comm: "comm"}
+    return [held, most, *names, names[max(names)]]
 
 
 # %% budget right: closed forms
-def budget(B, D, F, C, hbm_bw, W, room):
-    times = B * D * F / C, D * F / hbm_bw, 3 * B * D / W
-    name = "math"
+def budget(name, X, Y, B, D, F):
+    chip, tokens = hw.chip(name), B / X
+    W = chip.link_bw if name[0] not in "vt" else 2 * chip.link_bw
+    times = (
+        4 * tokens * D * F / (Y * chip.flops),
+        4 * D * F / (Y * chip.hbm_bw),
+        4 * tokens * D * (1 - 1 / Y) / W,
+    )
+    most = int((chip.hbm_bytes / (2 * D * F) - 1) * Y / 2)
+    longest = "math"
     if times[1] > times[0]:
-        name = "reading"
+        longest = "reading"
     if times[2] > max(times[:2]):
-        name = "comm"
-    return (D * F, 3 * D * F, *times, name, bool(3 * D * F <= room))
+        longest = "comm"
+    return (4 * D * F / Y, most, *times, longest)
 
 
 # %% scatter_matmul wrong: the library's ReduceScatter

@@ -1175,88 +1175,49 @@ def grade_narrow():
         check_narrow(X, Y, int(draw.integers(1, 4)), d, f, _seed(draw))
 
 
-def _budget(B, D, F, C, hbm_bw, W):
-    """From the blocks of arrays on four chips, and a simulated ring."""
-    on = AbstractMesh((2, 2), ("X", "Y"))
+def _budget(chip, X, Y, B, D, F):
+    """From the blocks of arrays on a mesh, and a simulated ring."""
+    on = AbstractMesh((X, Y), ("X", "Y"))
 
     def bf16(shape, *cuts):
         where = NamedSharding(on, P(*cuts))
         return jax.ShapeDtypeStruct(shape, jnp.bfloat16, sharding=where)
 
-    W_in = bf16((D, F), None, ("X", "Y"))
-    held = count.held([W_in, bf16((F, D), ("X", "Y"), None)])
+    W_in, W_out = bf16((D, F), None, "Y"), bf16((F, D), "Y", None)
+    held, whole = count.held([W_in, W_out]), count.held(bf16((D, F)))
+    most = 0
+    while (most + 1) * held + whole <= chip.hbm_bytes:
+        most += 1
     rows, columns = W_in.sharding.shard_shape((D, F))
-    V = count.held(bf16((B, D)))
+    V = count.held(bf16((B, D), "X", None))
+    ways = hw.ring_directions(chip)
     comm = sum(
-        collective(V, 4, link_bw=W / 2).seconds
+        collective(V, Y, link_bw=chip.link_bw, directions=ways).seconds
         for collective in (ring.all_gather, ring.reduce_scatter)
     )
-    gathered = held + count.held(bf16((D, F)))
-    math = 2 * (2 * B * rows * columns) / C  # of both products
-    return [held, gathered, math, held / hbm_bw, comm]
+    math = 2 * (2 * B // X * rows * columns) / chip.flops  # both products
+    return [held, most, math, held / chip.hbm_bw, comm]
 
 
-BUDGET = ("bytes", "bytes with one gathered", "math", "reading", "comm")
-BOARD = hw.V5E.flops, hw.V5E.hbm_bw, 2 * hw.V5E.link_bw
-NODE = hw.H100.flops, hw.H100.hbm_bw, hw.H100.link_bw
+BUDGET = ("bytes", "blocks", "math", "reading", "comm")
 
 
 @question.visible(
     "budget",
-    (128, 8192, 32768, *BOARD, 3e8),
-    (4096, 8192, 32768, *NODE, 1e9),
-    (4096, 8192, 4096, 1e15, 2e12, 2e10, 3 * 8192 * 4096),
+    ("v5p", 16, 4, 8192, 8192, 32768),
+    ("h100", 32, 8, 16384, 8192, 4096),
+    ("v5e", 4, 16, 512, 8192, 32768),
 )
-def check_budget(B, D, F, C, hbm_bw, W, room):
-    """Question 11: what a block holds on four chips, and what takes longest."""
-    asked = f"budget({B}, {D}, {F}, ...)"
-    got = student.call("budget", B, D, F, C, hbm_bw, W, room)
-    got, right = compare.entries(asked, got, 7), _budget(B, D, F, C, hbm_bw, W)
-    likely = _mistaken_budget(B, D, F, W, right)
-    for name, answer, expected in zip(BUDGET, got, right, strict=False):
-        words = f"{asked}: {name}"
-        compare.close(words, answer, expected, likely=likely[name])
-    _decided(asked, got, right, room)
-
-
-def _mistaken_budget(B, D, F, W, right):
-    """What mistakes of question 11 give, with the mistakes, by name."""
-    matrix, V = 2 * D * F, 2 * B * D
-    held, _, math, reading, comm = right
-    return {
-        "bytes": [
-            (4 * held, "you count all of both; a chip has a quarter"),
-            (held / 2, "you have half of it: one of two, or a byte each"),
-        ],
-        "bytes with one gathered": [
-            (
-                held + matrix * 3 / 4,
-                "your gathered matrix takes the place of a quarter; it is a "
-                "copy besides",
-            ),
-            (held / 2 + matrix, "you count one quarter; there are two"),
-            (held + 2 * matrix, "you gather both"),
-            (2 * matrix, "you gather both"),
-        ],
-        "math": [
-            (math * 4, "you do all of it; a chip does a quarter"),
-            (math / 2, "you count one of two products"),
-        ],
-        "reading": [
-            (reading * 4, "you read all of both; a chip has a quarter"),
-            (reading / 2, "you read one of two matrices"),
-        ],
-        "comm": [
-            (2 * V / W, "you give the limit of many chips"),
-            (comm / 2, "you have half: the gather alone, or W for one way"),
-            (comm * 2, "yours is twice as long: AllReduces, or half of W"),
-            (comm * F / D, "you move B by F; In and Out are B by D"),
-        ],
-    }
-
-
-def _decided(asked, got, right, room):
-    """Compare the last two entries: what takes longest, and what fits."""
+def check_budget(name, X, Y, B, D, F):
+    """Question 11: what a block holds on a chip, and what takes longest."""
+    asked = f"budget({name!r}, {X}, {Y}, {B}, {D}, {F})"
+    got = student.call("budget", name, X, Y, B, D, F)
+    got, chip = compare.entries(asked, got, 6), hw.chip(name)
+    right = _budget(chip, X, Y, B, D, F)
+    likely = _mistaken_budget(chip, X, Y, B, D, F, right)
+    for words, answer, expected in zip(BUDGET, got, right, strict=False):
+        same = compare.equal if words == "blocks" else compare.close
+        same(f"{asked}: {words}", answer, expected, likely=likely[words])
     times = dict(zip(BUDGET[2:], right[2:], strict=True))
     if not isinstance(got[5], str) or got[5] not in times:
         compare.wrong(asked, got[5], f"expected one of {', '.join(times)}")
@@ -1266,26 +1227,81 @@ def _decided(asked, got, right, room):
             got[5],
             "another of your three times is longer",
         )
-    fits = compare.whole_number(f"the last entry of {asked}", got[6])
-    if fits not in (0, 1) or bool(fits) != (right[1] <= room):
-        word = "more" if right[1] > room else "no more"
-        compare.wrong(
-            f"the last entry of {asked}",
-            got[6],
-            f"with one gathered a chip holds {word} than there is room for",
-        )
+
+
+def _mistaken_budget(chip, X, Y, B, D, F, right):
+    """What mistakes of question 11 give, with the mistakes, by name."""
+    matrix, room = 2 * D * F, chip.hbm_bytes
+    held, _, math, reading, comm = right
+    twice, half = (
+        ("a ring is used both ways at once", "the gather alone")
+        if chip.axes
+        else ("an AllReduce, or half of the port", "the gather, or two ports")
+    )
+    fit = [
+        (room, "you leave no room for the gathered matrix"),
+        (
+            room - matrix * (Y - 1) / Y,
+            "your gathered matrix takes the place of a part; it is a copy "
+            "besides",
+        ),
+        (room - 2 * matrix, "you gather both matrices"),
+        (X * Y * room - matrix, "you fill the memory of all chips"),
+    ]
+    return {
+        "bytes": [
+            (Y * held, "you count all of both; Y cuts them"),
+            (held / X, "X cuts tokens, and no weights"),
+            (held / 2, "you have half of it: one of two, or a byte each"),
+        ],
+        "blocks": [
+            *((left // held, reason) for left, reason in fit),
+            (
+                room // (held + matrix),
+                "you gather one in every block; one block runs at a time",
+            ),
+        ],
+        "math": [
+            (math * X * Y, "you do all of it; a chip does a share"),
+            (math * X, "you take all tokens; X cuts them"),
+            (math * Y, "you leave Y out; it cuts F"),
+            (math / 2, "you count one of two products"),
+        ],
+        "reading": [
+            (reading * Y, "you read all of both; Y cuts them"),
+            (reading / 2, "you read one of two matrices"),
+        ],
+        "comm": [
+            (comm * Y / (Y - 1), "you give the limit of many chips"),
+            (comm * 2, f"yours is twice as long: {twice}"),
+            (comm / 2, f"you have half: {half}"),
+            (
+                comm * hw.axis_bw(chip) / chip.dcn_bw,
+                "you leave the slice or node; Y lies within it",
+            ),
+            (comm * X, "you move all tokens; X cuts them"),
+            (comm * F / D, "you move B by F; In and Out are B by D"),
+            (
+                comm * (X - 1) / X * Y / (Y - 1),
+                "you gather over X; it cuts tokens, which stay apart",
+            ),
+        ],
+    }
 
 
 def grade_budget():
-    """Question 11 for other blocks and chips."""
+    """Question 11 for other blocks, slices and clusters."""
     draw = question.draw("budget")
-    for room in (1e6, 5e8, 1e9):
-        B, D, F = (16 * draw.integers(1, 99, 3)).tolist()
-        speeds = draw.uniform(1e10, 9e13, 3).tolist()
-        check_budget(B, D, F, *speeds, room)
+    rings = {"v5e": [16], "v6e": [16], "v5p": [4, 8, 16], "tpu7x": [4, 8, 16]}
+    nodes = dict.fromkeys(("a100", "h100", "h200", "b200"), [8])
+    for machines in (rings, nodes, rings, nodes):
+        name = draw.choice(list(machines)).item()
+        X, Y = int(draw.integers(3, 40)), draw.choice(machines[name]).item()
         # Each of the three decides in one of these.
-        check_budget(B, D, F, 1e10, 1e14, 1e14, room)
-        check_budget(B, D, F, 1e18, 1e13, 1e16, room)
+        for tokens, hidden in ((16, 256), (4096, 1024), (4096, 16)):
+            B = X * int(draw.integers(1, 4)) * tokens // 16 * 16
+            D, F = 16 * int(draw.integers(99, 400)), 16 * hidden
+            check_budget(name, X, Y, B, D, F + 16 * int(draw.integers(9)))
 
 
 # --- 12 and 13: a collective matmul ------------------------------------------
