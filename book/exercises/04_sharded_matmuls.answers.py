@@ -1201,8 +1201,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: an AllReduce that moves once
@@ -1218,8 +1218,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: limits of many chips
@@ -1235,8 +1235,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: whole arrays, as if the other axis did not cut
@@ -1252,8 +1252,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the second gathers A
@@ -1269,8 +1269,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the sum of A, the gather of J by J
@@ -1286,8 +1286,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the lines exchanged
@@ -1303,8 +1303,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the gather over the other line
@@ -1320,8 +1320,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: inference gathers, too
@@ -1337,8 +1337,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: each chip does all of it
@@ -1354,8 +1354,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the rule of rings for the length
@@ -1371,8 +1371,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = C * Y / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = C * Y / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the limit for the length
@@ -1388,8 +1388,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * Y / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * Y / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the length of a single half
@@ -1405,8 +1405,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = C * (Y - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the length by the other axis
@@ -1422,8 +1422,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (X - 1) / link_bw
-tokens = C * (X - 1) / link_bw
+least_length = 2 * C * (X - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
 
 
 # %% lines wrong: the tokens of rings
@@ -1439,8 +1439,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * X / (2 * link_bw)
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * X / (2 * link_bw)
 
 
 # %% lines wrong: the tokens by the other axis
@@ -1456,8 +1456,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (Y - 1) / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (Y - 1) / link_bw
 
 
 # %% lines wrong: tokens for each chip
@@ -1473,8 +1473,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
 
 
 X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-length = 2 * C * (Y - 1) / link_bw
-tokens = C * (X - 1) / X / link_bw
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / X / link_bw
 
 
 # %% lines right: hop by hop
@@ -1490,8 +1490,8 @@ X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
 I, J, K = sympy.symbols("I J K", positive=True)
 pairs = on_lines(I, J, K, X, 1, C, link_bw) if False else None
 math = 2 * I * J * K / (X * Y * C)
-[length] = sympy.solve(math - 4 * I * K / X * (1 - 1 / Y) / link_bw, J)
-[tokens] = sympy.solve(math - 2 * J * K / Y * (1 - 1 / X) / link_bw, I)
+[least_length] = sympy.solve(math - 4 * I * K / X * (1 - 1 / Y) / link_bw, J)
+[least_tokens] = sympy.solve(math - 2 * J * K / Y * (1 - 1 / X) / link_bw, I)
 
 
 # %% lines right: closed forms, as arrays and text
@@ -1501,8 +1501,8 @@ def on_lines(I, J, K, X, Y, C, link_bw):
     return np.stack([math, comm / (X * Y * link_bw)], axis=1)
 
 
-length = "2*(C*Y - C)/link_bw"
-tokens = "(X - 1)/(link_bw/C)"
+least_length = "2*(C*Y - C)/link_bw"
+least_tokens = "(X - 1)/(link_bw/C)"
 
 
 # %% narrow wrong: adds up nothing

@@ -973,7 +973,7 @@ def _mistaken_lines(number, sizes, X, Y, moved, link_bw):
 
 
 @question.visible(
-    "length and tokens",
+    "least_length and least_tokens",
     ([(4, 4, 197, 9), (2, 6, 1000, 7), (8, 3, 55, 2)],),
 )
 def check_bounds(points):
@@ -994,8 +994,8 @@ def check_bounds(points):
         return counted
 
     for name, number, axis, other in (
-        ("length", 0, "Y", "X"),
-        ("tokens", 1, "X", "Y"),
+        ("least_length", 0, "Y", "X"),
+        ("least_tokens", 1, "X", "Y"),
     ):
         twice = 2 if number == 0 else 1
         exact = f"{twice}*C*({axis} - 1)/link_bw"
