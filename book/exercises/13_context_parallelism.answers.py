@@ -905,104 +905,251 @@ def order(lengths, N):
 
 
 # %% gathered wrong: query heads
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * H * d
-    sent = 2 * whole * (N - 1) // N
-    return sent, 2 * sent, 2 * whole // pieces, 4 * whole // pieces
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d * H // sum(pieces)
+    sums = 2 * 4 * b * T * d * H // sum(pieces)
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
 
 
 # %% gathered wrong: elements
-def gathered(b, T, H, G, d, N, pieces):
-    whole = b * T * G * d
-    sent = 2 * whole * (N - 1) // N
-    return sent, 2 * sent, 2 * whole // pieces, 4 * whole // pieces
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * b * T * d
+    sums = 2 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: K alone
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * b * T * d
+    sums = 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
 
 
 # %% gathered wrong: an endless ring
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    return 2 * whole, 4 * whole, 2 * whole // pieces, 4 * whole // pieces
-
-
-# %% gathered wrong: backward gathers again, and forgets the gradients
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole * (N - 1) // N
-    return sent, sent, 2 * whole // pieces, 2 * whole // pieces
-
-
-# %% gathered wrong: pieces send less
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole * (N - 1) // N // pieces
-    return sent, 2 * sent, 2 * whole // pieces, 4 * whole // pieces
-
-
-# %% gathered wrong: pieces are all held
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole * (N - 1) // N
-    return sent, 2 * sent, 2 * whole, 4 * whole
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * 1
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * 1, *held]
 
 
 # %% gathered wrong: a chip sends its part once
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole // N
-    return sent, 2 * sent, 2 * whole // pieces, 4 * whole // pieces
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * 1 // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * 1 // N, *held]
+
+
+# %% gathered wrong: the last piece is gathered again
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: the first piece is kept
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[1:]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: the last piece is not scattered either
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces[:-1])
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: nothing is gathered again
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: backward forgets the gradients
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1])
+    largest = max(pieces)
+    held = keys * largest, keys * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: gradients in bf16
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 2 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: gradients are scattered in bf16
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + keys * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: all pieces are held
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = sum(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: the first piece is held
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = pieces[0]
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: the last piece is held
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = pieces[-1]
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: pieces of one size
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = sum(pieces) // len(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
 
 
 # %% gathered wrong: what is held is cut as well
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole * (N - 1) // N
-    held = 2 * whole // pieces // N
-    return sent, 2 * sent, held, 2 * held
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest // N, (keys + sums) * largest // N
+    return [forward, again * (N - 1) // N, *held]
 
 
-# %% gathered wrong: the gradients are whole when keys are gone
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d
-    sent = 2 * whole * (N - 1) // N
-    return sent, 2 * sent, 2 * whole // pieces, 2 * whole // pieces
+# %% gathered wrong: keys are gone when gradients are there
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, sums * largest
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: the last piece is held beside the others
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * b * T * d
+    sums = 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * (largest + pieces[-1]), (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
 
 
 # %% gathered wrong: one sequence
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * T * G * d  # K of all heads; V, dK, dV are as large
-    sent = 2 * whole * (N - 1) // N
-    held = 2 * whole // pieces
-    return sent, 2 * sent, held, 2 * held
-
-
-# %% gathered wrong: gradients in float32
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d  # K of all heads; V, dK, dV are as large
-    sent = 2 * whole * (N - 1) // N
-    held = 2 * whole // pieces
-    return sent, 3 * sent, held, 3 * held
-
-
-# %% gathered wrong: a chip's own part is held twice
-def gathered(b, T, H, G, d, N, pieces):
-    whole = 2 * b * T * G * d  # K of all heads; V, dK, dV are as large
-    sent = 2 * whole * (N - 1) // N
-    held = 2 * whole // pieces
-    return sent, 2 * sent, held, 2 * held + 2 * whole // N
+def gathered(b, T, H, d, N, pieces):
+    keys = 2 * 2 * T * d
+    sums = 2 * 4 * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    largest = max(pieces)
+    held = keys * largest, (keys + sums) * largest
+    return [forward, again * (N - 1) // N, *held]
 
 
 # %% gathered right: message by message
-def gathered(b, T, H, G, d, N, pieces):
-    part = 2 * b * (T // N) * (G // pieces) * d
-    sent = sum(part for _ in "KV" for _ in range(pieces) for _ in range(N - 1))
-    return [sent, sent + sent, 2 * part * N, 4 * part * N]
+def gathered(b, T, H, d, N, pieces):
+    sent, held = {"forward": 0, "backward": 0}, {"forward": [], "backward": []}
+    way = [("forward", n) for n in pieces]
+    way += [("backward", n) for n in reversed(pieces)]
+    here = None
+    for number, (name, heads) in enumerate(way):
+        part = b * (T // N) * heads * d  # elements of a chip
+        if number != len(pieces):
+            sent[name] += sum(2 * part for _ in "KV" for _ in range(N - 1))
+        here = 2 * 2 * part * N
+        if name == "backward":
+            here += 2 * 4 * part * N
+            sent[name] += sum(4 * part for _ in "KV" for _ in range(N - 1))
+        held[name].append(here)
+    return [*sent.values(), *map(max, held.values())]
 
 
 # %% gathered right: floats
-def gathered(b, T, H, G, d, N, pieces):
-    pair = 4.0 * b * T * G * d
-    sent = round(pair * (1 - 1 / N))
-    return jnp.array([sent, 2 * sent, pair / pieces, 2 * pair / pieces])
+def gathered(b, T, H, d, N, pieces):
+    head, away = b * T * d, b * T * d * (1 - 1 / N)
+    *others, last = pieces
+    forward, most = 4.0 * (sum(others) + last), max([last, *others])
+    backward = 12.0 * sum(others) + 8.0 * last
+    sent = [round(away * forward), round(away * backward)]
+    return (*sent, 4.0 * head * most, 12.0 * head * most)
 
 
 # %% ulysses wrong: keys for each query head

@@ -702,116 +702,143 @@ def _counted(body, N, *shapes):
     return count.sent(count.collectives(mapped, *arrays))
 
 
-def _by_pieces(pieces, reduce):
-    """Keys and values gathered some heads at a time, and gradients back."""
+def _gather_pieces(*pieces):
+    """Keys and values, gathered piece by piece."""
+    return [lax.all_gather(x, "X", axis=1, tiled=True) for x in pieces]
 
-    def body(K, V):
-        found = []
-        for k, v in zip(
-            *(jnp.split(x, pieces, 2) for x in (K, V)), strict=True
-        ):
-            whole = [lax.all_gather(x, "X", axis=1, tiled=True) for x in (k, v)]
-            if reduce:
-                whole = [
-                    lax.psum_scatter(x, "X", scatter_dimension=1, tiled=True)
-                    for x in whole
-                ]
-            found += [x[:, :1] for x in whole]
-        return found
 
-    return body
+def _scatter_pieces(*pieces):
+    """Gradients of keys and values, added up and dealt piece by piece."""
+    return [
+        lax.psum_scatter(x, "X", scatter_dimension=1, tiled=True)
+        for x in pieces
+    ]
 
 
 @cache
-def _gathered(b, T, H, G, d, N, pieces):
+def _gathered(b, T, d, N, pieces):
     """Bytes sent forward and backward, counted, and held, moment by moment."""
-    shape = (b, T, G, d)
-    sent = [
-        int(_counted(_by_pieces(pieces, reduce), N, shape, shape))
-        for reduce in (False, True)
-    ]
-    one = jax.ShapeDtypeStruct((b, T, G // pieces, d), jnp.bfloat16)
-    size, held = one.size * one.dtype.itemsize, []
-    for arrays in ("KV", ("K", "V", "dK", "dV")):
-        now, most = 0, 0
-        for _ in range(pieces):
-            for _ in arrays:
-                now += size
-                most = max(most, now)
-            now -= size * len(arrays)
-        held.append(most)
-    return sent + held
+
+    def arrays(heads, dtype):
+        return [jax.ShapeDtypeStruct((b, T, heads, d), dtype)] * 2
+
+    def sent(body, heads, dtype):
+        spec = TOKENS if body is _gather_pieces else P()
+        mapped = jax.shard_map(
+            body,
+            mesh=_mesh(N),
+            in_specs=spec,
+            out_specs=P() if body is _gather_pieces else TOKENS,
+            check_vma=False,
+        )
+        moves = count.collectives(mapped, *arrays(heads, dtype))
+        return int(count.sent(moves))
+
+    def size(heads, dtype):
+        return sum(x.size * x.dtype.itemsize for x in arrays(heads, dtype))
+
+    keys, sums = jnp.bfloat16, jnp.float32
+    moved, most, there = [0, 0], [0, 0], None
+    for number in range(len(pieces)):  # forward
+        there, heads = number, pieces[number]
+        moved[0] += sent(_gather_pieces, heads, keys)
+        most[0] = max(most[0], size(heads, keys))
+    for number in reversed(range(len(pieces))):
+        heads = pieces[number]
+        if number != there:
+            moved[1] += sent(_gather_pieces, heads, keys)
+        moved[1] += sent(_scatter_pieces, heads, sums)
+        most[1] = max(most[1], size(heads, keys) + size(heads, sums))
+    return moved + most
+
+
+SENT_AND_HELD = "sent forward", "sent backward", "held forward", "held backward"
 
 
 @question.visible(
     "gathered",
-    (3, 8192, 40, 8, 128, 8, 1),
-    (5, 4096, 24, 6, 64, 8, 3),
-    (3, 960, 8, 8, 32, 5, 8),
+    (3, 8192, 42, 128, 8, [2, 4, 1]),
+    (5, 4096, 24, 64, 8, [1, 2, 2, 1]),
+    (3, 960, 16, 32, 5, [8]),
 )
-def check_gathered(b, T, H, G, d, N, pieces):
+def check_gathered(b, T, H, d, N, pieces):
     """Question 5: bytes sent and bytes held when keys are gathered."""
-    how = (b, T, H, G, d, N, pieces)
+    how = (b, T, H, d, N, pieces)
     asked = f"gathered{how}"
     got = compare.numbers(asked, student.call("gathered", *how), 4)
-    names = ("sent forward", "sent backward", "held forward", "held backward")
-    rights = _gathered(*how)
+    rights = _gathered(b, T, d, N, tuple(pieces))
     if got != rights and sorted(got) == sorted(rights):
         compare.wrong(
-            asked, got, f"in another order; asked for are {', '.join(names)}"
+            asked,
+            got,
+            f"in another order; asked for are {', '.join(SENT_AND_HELD)}",
         )
-    for name, each, right in zip(names, got, rights, strict=True):
-        likely = _likely_held if name.startswith("held") else _likely_sent
-        arrays = "K, V, dK and dV" if "backward" in name else "K and V"
+    mistakes = _mistaken_sent(*how) + _mistaken_held(*how)
+    for name, each, right, likely in zip(
+        SENT_AND_HELD, got, rights, mistakes, strict=True
+    ):
         compare.equal(
             f"{asked}, {name}",
             each,
             right,
-            likely=[
-                (
-                    right // 2,
-                    f"there are {arrays}, with two bytes an element, and you "
-                    "count half of that",
-                ),
-                *likely(right, N, pieces),
-                *_any_bytes(right, H, G, b),
-                (
-                    right * 3 // 2,
-                    f"that is half as much again: {arrays} go once each, all "
-                    "in bf16, and the forward pass is apart",
-                ),
-            ],
+            likely=[*likely, *_any_bytes(right, H, sum(pieces), b)],
         )
 
 
-def _likely_sent(right, N, pieces):
-    """Mistakes in bytes that a chip sends."""
-    return [
-        (right // pieces, "all pieces are sent, one after the other"),
-        (right * pieces, "a piece has G / pieces heads, and all have G"),
-        (right * N // (N - 1), "a chip's own part stays where it is"),
-        (right // pieces * N // (N - 1), "all pieces are sent, to N - 1"),
-        (right // (N - 1), "a chip's part goes to N - 1 others"),
-        (right // (N - 1) * N**2, "a chip sends its own tokens only"),
-        (right * N, "a chip sends its own tokens only"),
+def _mistaken_sent(b, T, H, d, N, pieces):
+    """Mistakes in bytes that a chip sends, forward and backward."""
+    part, G = b * T * d // N, sum(pieces)  # elements of a key head
+    first, last = pieces[0], pieces[-1]
+
+    def sent(keys, sums):
+        return 4 * part * keys * (N - 1) + 8 * part * sums * (N - 1)
+
+    right = sent(G, 0), sent(G - last, G)
+    anyway = [
+        [
+            (each * N // (N - 1), "a chip's own part stays where it is"),
+            (each // (N - 1), "a chip's part goes to N - 1 others"),
+            (each * N, "a chip sends its own tokens only"),
+        ]
+        for each in right
     ]
+    backward = [
+        (sent(G, G), "the last piece is still there from the forward pass"),
+        (sent(G - first, G), "the piece that is kept is the last one"),
+        (sent(G - last, G - last), "the last piece has gradients, too"),
+        (sent(0, G), "all pieces but the last are gathered again"),
+        (sent(G - last, 0), "gradients have to be scattered"),
+        (sent(G - last, G / 2), "dK and dV go in float32"),
+        (sent(G - last, 2 * G), "gradients are scattered, not AllReduced"),
+    ]
+    return [anyway[0], backward + anyway[1]]
 
 
-def _likely_held(right, N, pieces):
-    """Mistakes in bytes that a chip holds."""
-    return [
-        (right * pieces, "only some heads are whole at a time"),
-        (right // N, "whole sequences are held, of all chips"),
-        (right * pieces // N, "whole sequences are held, of all chips"),
-        (right // N * (N - 1), "its own tokens are held, too"),
-        *(
-            (
-                right + right * pieces * share // (2 * N),
-                "of what is whole, a chip's own part is a part already",
-            )
-            for share in (1, 2)
-        ),
+def _mistaken_held(b, T, H, d, N, pieces):
+    """Mistakes in bytes that a chip holds, forward and backward."""
+    head, most = b * T * d, max(pieces)
+    found = []
+    for each in (4, 12):
+        found.append(
+            [
+                (each * head * sum(pieces), "one piece is whole at a time"),
+                (each * head * most // N, "whole sequences are held"),
+                (
+                    each * head * (most + pieces[-1]),
+                    "nothing but a piece is held while another is gathered",
+                ),
+                *(
+                    (each * head * heads, "a larger piece is held, too")
+                    for heads in {*pieces, sum(pieces) // len(pieces)} - {most}
+                ),
+            ]
+        )
+    found[1] += [
+        (4 * head * most, "the gradients of a piece are whole, too"),
+        (8 * head * most, "K and V are there beside dK and dV"),
+        (2 * 4 * head * most, "dK and dV are in float32"),
     ]
+    return found
 
 
 def _any_bytes(right, H, G, b):
@@ -827,10 +854,13 @@ def _any_bytes(right, H, G, b):
 def grade_gathered():
     """Question 5 with other sizes."""
     draw = question.draw("gathered")
-    for pieces in (1, 2, 5):
-        t, N, R, g = (int(n) for n in draw.integers(2, 8, 4))
-        b, G = int(draw.choice([3, 5, 7])), g * pieces
-        check_gathered(b, N * t, G * R, G, 16, N, pieces)
+    for most in (1, 3, 5):
+        t, N, R = (int(n) for n in draw.integers(2, 8, 3))
+        pieces = draw.integers(1, 7, most)
+        pieces[most // 2] = 7  # the largest, neither first nor last
+        H = R * int(pieces.sum())
+        b = int(draw.choice([3, 5, 7]))
+        check_gathered(b, N * t, H, 16, N, pieces.tolist())
 
 
 # --- 6: fewer key heads than chips -------------------------------------------
