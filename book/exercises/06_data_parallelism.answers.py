@@ -668,100 +668,225 @@ def noise_scale(few, chip, many, mean):
     return float(noise / signal)
 
 
-# %% llama wrong: forgets that all chips hold all of it
-def obstacles(params, B, X, axes):
-    found = []
-    if 10 * params > 96e9 * X:
+# %% obstacles wrong: chips hold a part each
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > X * chip.hbm_bytes:
         found.append("memory")
-    if B / X < 4.59e14 / (axes * 2 * 9e10):
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
-# %% llama wrong: one axis, whatever is given
-def obstacles(params, B, X, axes):
-    found = []
-    if 10 * params > 96e9:
+# %% obstacles wrong: ten bytes, whatever the recipe
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if 10 * params > chip.hbm_bytes:
         found.append("memory")
-    if B / X < 2550:
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
-# %% llama wrong: sixteen bytes
-def obstacles(params, B, X, axes):
-    found = []
-    if 16 * params > 96e9:
+# %% obstacles wrong: sixteen bytes, whatever the recipe
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if 16 * params > chip.hbm_bytes:
         found.append("memory")
-    if B / X < 4.59e14 / (axes * 2 * 9e10):
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
-# %% llama wrong: tokens of the batch, not of each chip
-def obstacles(params, B, X, axes):
-    found = []
-    if 10 * params > 96e9:
+# %% obstacles wrong: weights alone
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if recipe[0] * params > chip.hbm_bytes:
         found.append("memory")
-    if B < 4.59e14 / (axes * 2 * 9e10):
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
-# %% llama wrong: one direction
-def obstacles(params, B, X, axes):
-    found = []
-    if 10 * params > 96e9:
+# %% obstacles wrong: every axis is a ring
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
         found.append("memory")
-    if B / X < 4.59e14 / (axes * 9e10):
+    W = hw.axis_bw(chip, wrap=True)
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
-# %% llama wrong: one obstacle is enough
-def obstacles(params, B, X, axes):
-    if 10 * params > 96e9:
+# %% obstacles wrong: every axis is a line
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=False)
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: two ways on a switch, too
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = 2 * chip.link_bw
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: the limit of many chips
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: half of an AllReduce
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: gradients always in bf16
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * 2 * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: the master copy travels
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[2], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: tokens of the batch, not of a chip
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: the forward pass counts, too
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 6 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: two FLOPs
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 2 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: chips share the bytes
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W / X
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: one obstacle is enough
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
         return ["memory"]
-    if B / X < 4.59e14 / (axes * 2 * 9e10):
-        return ["network"]
-    return []
+    W = hw.axis_bw(chip, wrap=hw.wraps(chip, X))
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
 
 
-# %% llama wrong: two letters of two
-def obstacles(params, B, X, axes):
-    if 2 * params > 96e9:
-        return ["memory"]
-    return []
-
-
-# %% llama right: by times and a largest model
-def obstacles(params, B, X, axes):
-    math, comms = 4 * B / X / 4.59e14, 4 / (axes * 1.8e11)
-    names = {"memory": params > 9.6e9, "network": comms > math}
+# %% obstacles right: the tokens that are needed
+def obstacles(params, B, name, X, recipe):
+    chip, bytes_each = hw.CHIPS[name], recipe[1]
+    both_ways = chip.axes > 0 and hw.wraps(chip, X)
+    knee = chip.flops * bytes_each / (2 * chip.link_bw) * (1 - 1 / X)
+    knee /= 2 if both_ways else 1
+    names = {"memory": params > chip.hbm_bytes / sum(recipe)}
+    names["network"] = B < knee * X
     return [name for name, forbids in names.items() if forbids]
 
 
-# %% llama right: chips that the batch can feed
-def obstacles(params, B, X, axes):
-    enough = axes * B / 2550
-    return ["memory"] * (params * 10 > 96 * 10**9) + ["network"] * (X > enough)
+# %% obstacles right: hop by hop
+def obstacles(params, B, name, X, recipe):
+    chip, seconds = hw.chip(name), 0.0
+    piece = params * recipe[1] / X
+    if chip.axes and hw.wraps(chip, X):
+        piece /= 2  # one half of it either way round
+    for _ in ("scatter", "gather"):
+        for _ in range(X - 1):
+            seconds += piece / chip.link_bw
+    backward = 4 * params * (B / X) / chip.flops
+    fits = params * sum(recipe) <= chip.hbm_bytes
+    return ["memory"] * (not fits) + ["network"] * (seconds > backward)
 
 
-# %% llama equivalent: line 5: 96000000000.0 becomes 96000000001.0
-# Ten bytes for a whole number of parameters never make a single byte more.
-
-
-# %% llama equivalent: line 7: 459000000000000.0 becomes 459000000000001.0
-# That is less than what a chip's FLOP/s are known to.
-
-
-# %% llama equivalent: line 7: 90000000000.0 becomes 90000000001.0
-# That is less than what a link's bytes/s are known to.
-
-
-# %% llama equivalent: line 8: `tokens < need` with LtE
-# At equality both take the same time, and the question does not say what that
-# is called.
+# %% obstacles equivalent: line 9: `comms > 4 * B / X / chip.flops` with GtE
+# Where both take equally long, the last bit of a float would decide.
 
 
 # %% seconds wrong: forward hides the sums, too

@@ -15,7 +15,7 @@ import numpy as np
 from jax import P
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
-from shardlab import cost, count, hw, memory, plan, ring, timeline
+from shardlab import cost, count, hw, memory, ring, timeline
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 from shardlab.timeline import Task
@@ -711,68 +711,95 @@ def grade_noise():
         check_noise(few, many, draw.normal(1, 2, (3, 4)).tolist())
 
 
-LLAMA = plan.params(plan.model("llama-2-13b"))
+def _each(recipe):
+    """Bytes of a recipe: weight, gradient, master copy and both moments."""
+    return [int(n) for n in memory.state_terms(1, recipe=recipe).values()]
 
 
-def _obstacles(params, B, X, axes):
-    """Bytes of a state, and the times of a layer's backward pass."""
+MIXED, SUMS = _each("mixed-precision"), _each("float32-gradients")
+SHORT = _each("bf16-moments")
+
+
+def _network(chip, X):
+    """A row of chips, in words."""
+    if not chip.axes:
+        return "a GPU has one port, which is all that it sends"
+    if hw.wraps(chip, X):
+        return "the axis is a ring, used both ways round"
+    return "the axis is a line, whose last link must bring everything"
+
+
+def _obstacles(params, B, chip, X, recipe):
+    """Bytes of a state, and the times of sums hop by hop and of products."""
     found = []
-    state = memory.state_terms(params, recipe="weights-and-moments")
-    if sum(state.values()) > hw.V5P.hbm_bytes:
+    if params * sum(recipe) > chip.hbm_bytes:
         found.append("memory")
-    step = cost.t_layer("dp", B, 5120, 13824, hw.V5P, X=X, M_X=axes)
-    if step.backward.math < step.backward.comm:
+    steps = ring.all_reduce_steps(
+        2 * X,
+        X,
+        wrap=hw.wraps(chip, X),
+        directions=hw.ring_directions(chip),
+    )
+    once = Fraction(ring.seconds(steps, 1)) / (2 * X)  # for a byte of V
+    comms = float(once) * recipe[1] / chip.link_bw
+    if comms > 4 * B / X / chip.flops:
         found.append("network")
     return found
 
 
 @question.visible(
     "obstacles",
-    (LLAMA, 3_000_000, 4096, 1),
-    (LLAMA, 3_000_000, 4096, 3),
-    (LLAMA, 16_000_000, 4096, 3),
-    (LLAMA, 6_000_000, 4096, 1),
-    (LLAMA, 6_000_000, 4096, 3),
-    (LLAMA, 6_000_000, 4096, 2),
-    (7_000_000_000, 3_000_000, 4096, 3),
-    (9_600_000_000, 16_000_000, 4096, 3),  # fits to the byte
+    (1_000_000_000, 8 * 3000, "v5e", 8, MIXED),  # fits to the byte
+    (1_000_000_000, 16 * 3000, "v5e", 16, MIXED),
+    (1_000_000_000, 16 * 3000, "v5e", 16, SUMS),
+    (13_000_000_000, 8 * 2000, "h100", 8, MIXED),
+    (6_000_000_000, 4 * 2000, "v5p", 4, MIXED),
+    (7_000_000_000, 4 * 1500, "v5p", 4, SHORT),
+    (4_000_000_000, 8 * 1000, "h100", 8, SUMS),
 )
-def check_llama(params, B, X, axes):
-    """Question 8: what forbids plain data parallelism on X v5p."""
-    asked = f"obstacles({params}, {B}, {X}, {axes})"
-    given = student.call("obstacles", params, B, X, axes)
-    got = compare.entries(asked, given, None)
-    wanted = _obstacles(params, B, X, axes)
+def check_obstacles(params, B, name, X, recipe):
+    """Question 8: what forbids plain data parallelism on a row of chips."""
+    case = (params, B, name, X, recipe)
+    asked, chip = f"obstacles{case}", hw.chip(name)
+    got = compare.entries(asked, student.call("obstacles", *case), None)
+    wanted = _obstacles(params, B, chip, X, recipe)
     both = ["memory", "network"]
-    if not all(name in both for name in got):
+    if not all(word in both for word in got):
         compare.wrong(asked, got, 'expected only "memory" and "network"')
-    for name, sentence in (
+    for word, sentence in (
         (
             "memory",
-            f"the states take {params / 1e8:.3g} GB of the 96 on each chip, "
-            "however many chips there are",
+            f"each chip has {chip.hbm_bytes / 1e9:.0f} GB, and keeps all that "
+            "the recipe lists, for every parameter",
         ),
         (
             "network",
-            f"each chip has {B / X:.0f} tokens; compare with C / W, where W "
-            f"is that of {axes} of 3 axes, two directions each",
+            f"each of {X} chips has {B / X:.0f} tokens, each gradient "
+            f"{recipe[1]} bytes, and {_network(chip, X)}",
         ),
     ):
-        if (name in got) != (name in wanted):
-            verb = "name" if name in got else "do not name"
-            compare.wrong(asked, got, f'you {verb} "{name}": {sentence}')
+        if (word in got) != (word in wanted):
+            verb = "name" if word in got else "do not name"
+            compare.wrong(asked, got, f'you {verb} "{word}": {sentence}')
     compare.equal(asked, got, wanted, [(both[::-1], "memory comes first")])
 
 
-def grade_llama():
-    """Question 8 with other models and batches."""
-    draw = question.draw("llama")
-    for params in (9_500_000_000, 9_700_000_000, 6_500_000_000, 5_900_000_000):
-        for axes in (1, 2, 3):
-            chips = 64 * int(draw.integers(1, 100))
-            for factor in (0.52, 0.97, 1.03, 1.9):
-                tokens = int(factor * 2550 / axes * chips)
-                check_llama(params, tokens, chips, axes)
+def grade_obstacles():
+    """Question 8 with other models, batches and chips."""
+    draw = question.draw("obstacles")
+    rows = {"v5e": (4, 8, 16), "v6e": (2, 8, 16), "v5p": (2, 6, 8, 16)}
+    rows |= {"h100": (2, 4, 8), "b200": (8,), "a100": (3, 8)}
+    for name, sizes in rows.items():
+        chip = hw.chip(name)
+        for X in sizes:
+            recipe = draw.permutation([2, 3, 4, 6, 8]).tolist()
+            W = hw.axis_bw(chip, hw.wraps(chip, X))
+            knee = recipe[1] * (X - 1) / X * chip.flops / (2 * W)
+            most = chip.hbm_bytes / sum(recipe)
+            for tokens in (0.48, 0.98, 1.02, 2.1):
+                params = int(most * draw.choice([0.4, 0.98, 1.02, 2.5]))
+                B = int(tokens * knee * X)
+                check_obstacles(params, B, name, X, recipe)
 
 
 V5P = (4.59e14, 9e10)
