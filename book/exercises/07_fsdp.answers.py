@@ -4,75 +4,271 @@
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
 # %% held wrong: nothing is cut
-def bytes_held(params, N, stage, recipe):
-    return params * sum(recipe)
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
 
 
 # %% held wrong: everything is cut
-def bytes_held(params, N, stage, recipe):
-    return params // N * sum(recipe)
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
 
 
 # %% held wrong: the recipe is always sixteen bytes
-def bytes_held(params, N, stage, recipe):
-    piece = params // N
-    return [
-        16 * params,
-        4 * params + 12 * piece,
-        2 * params + 14 * piece,
-        16 * piece,
-    ][stage]
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip([2, 2, 4, 4, 4], cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
 
 
 # %% held wrong: ZeRO-2 cuts weights, not gradients
-def bytes_held(params, N, stage, recipe):
-    weight, gradient, *optimiser = recipe
-    piece = params // N
-    total = sum(optimiser) * (piece if stage >= 1 else params)
-    total += weight * (piece if stage >= 2 else params)
-    return total + gradient * (piece if stage >= 3 else params)
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [2, 3, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
 
 
 # %% held wrong: the master copy is whole
-def bytes_held(params, N, stage, recipe):
-    weight, gradient, master, m, v = recipe
-    piece = params // N
-    total = (m + v) * (piece if stage >= 1 else params)
-    total += gradient * (piece if stage >= 2 else params)
-    return total + (master + weight) * (piece if stage >= 3 else params)
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 3, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: gradients before the optimiser's state
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 1, 2, 2, 2]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: one stage too late
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage > first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: rounded down
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = rows // N
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: equal parts
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = most
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: parts with a fraction
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = rows / N
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: fewer rows than none
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = rows - (N - 1) * most
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: parts that differ by a row at most
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = rows // N
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: cut by columns
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        rows, columns = columns, rows
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: the last but one
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 2) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: one matrix of all parameters
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in [(sum(r * c for r, c in shapes), 1)]:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns
+    return found
+
+
+# %% held wrong: rows alone
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine
+    return found
 
 
 # %% held wrong: bytes of all devices
-def bytes_held(params, N, stage, recipe):
-    weight, gradient, *optimiser = recipe
-    total = sum(optimiser) * params * (1 if stage >= 1 else N)
-    total += gradient * params * (1 if stage >= 2 else N)
-    return total + weight * params * (1 if stage >= 3 else N)
+def bytes_held(shapes, N, stage, recipe):
+    cut_from = [3, 2, 1, 1, 1]
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        last = max(0, rows - (N - 1) * most)
+        for size, first in zip(recipe, cut_from):
+            parts = (most, last) if stage >= first else (rows, rows)
+            for device, mine in enumerate(parts):
+                found[device] += size * mine * columns * N
+    return found
 
 
-# %% held right: a float
-def bytes_held(params, N, stage, recipe):
-    cut = [3, 2, 1, 1, 1]
-    return sum(
-        size * params / (N if stage >= first else 1)
-        for size, first in zip(recipe, cut)
-    )
-
-
-# %% held right: term by term
-def bytes_held(params, N, stage, recipe):
-    cut = [3, 2, 1, 1, 1]
-    return sum(
-        size * params // (N if stage >= first else 1)
-        for size, first in zip(recipe, cut)
-    )
-
-
-# %% held right: what is whole, and what is not
-def bytes_held(params, N, stage, recipe):
+# %% held right: row by row
+def bytes_held(shapes, N, stage, recipe):
     whole = {0: recipe, 1: recipe[:2], 2: recipe[:1], 3: []}[stage]
-    rest = sum(recipe) - sum(whole)
-    return params * sum(whole) + params // N * rest
+    each, cut = sum(whole), sum(recipe) - sum(whole)
+    first = last = 0
+    for rows, columns in shapes:
+        per_device = (rows + N - 1) // N
+        owners = [row // per_device for row in range(rows)]
+        first += columns * (rows * each + owners.count(0) * cut)
+        last += columns * (rows * each + owners.count(N - 1) * cut)
+    return first, last
+
+
+# %% held right: padded, then without the padding
+def bytes_held(shapes, N, stage, recipe):
+    rows, columns = np.array(shapes).T
+    part = np.ceil(rows / N)
+    missing = np.minimum(part * N - rows, part)
+    cut_from = np.array([3, 2, 1, 1, 1])
+    cut = np.array(recipe) @ (cut_from <= stage)
+    kept = sum(recipe) - cut
+    always = kept * (rows @ columns)
+    return always + cut * np.array([part @ columns, (part - missing) @ columns])
+
+
+# %% held equivalent: line 8: `max(0, rows - (N - 1) * most)` with its arguments reversed
+# The larger of two numbers, in whatever order.
 
 
 # %% largest wrong: the memory of all devices together
@@ -1349,15 +1545,6 @@ def forward(In, W_in, W_out):
     W_out = eye @ W_out  # a product of computed data, that changes nothing
     W_in = all_gather(W_in, "X", axis=0, tiled=True)
     return jax.nn.relu(In @ W_in) @ W_out
-
-
-# %% held wrong: gradients before the optimiser's state
-def bytes_held(params, N, stage, recipe):
-    weight, gradient, *optimiser = recipe
-    piece = params // N
-    total = sum(optimiser) * (piece if stage >= 2 else params)
-    total += gradient * (piece if stage >= 1 else params)
-    return total + weight * (piece if stage >= 3 else params)
 
 
 # %% zero2 wrong: columns of each gradient

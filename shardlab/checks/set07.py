@@ -42,54 +42,130 @@ def _bytes_held(params, N, stage, recipe):
     )
 
 
+def _dealt(shapes, N, stage, recipe, cut_from=CUT_FROM):
+    """Bytes on the first and the last of N devices, row by row."""
+    found = [0, 0]
+    for rows, columns in shapes:
+        part = next(c for c in range(1, rows + 1) if c * N >= rows)
+        owners = np.arange(rows) // part
+        for place, device in enumerate((0, N - 1)):
+            mine = int(np.count_nonzero(owners == device))
+            for size, first in zip(recipe, cut_from, strict=True):
+                kept = mine if stage >= first else rows
+                found[place] += size * kept * columns
+    return found
+
+
+ODD = ((10, 6), (9, 5), (31, 7))
+
+
 @question.visible(
     "bytes_held",
-    *((64_000, 64, stage, USUAL) for stage in range(4)),
-    *((21_000, 3, stage, [2, 4, 0, 1, 8]) for stage in range(4)),
+    *((ODD, 4, stage, USUAL) for stage in range(4)),
+    *((ODD, 8, stage, [2, 4, 0, 1, 8]) for stage in range(4)),
 )
-def check_bytes_held(params, N, stage, recipe):
-    """Question 1: bytes on each of N devices under a stage of ZeRO."""
-    counted = _bytes_held(params, N, stage, recipe)
-
-    def other(stage, recipe=recipe):
-        return _bytes_held(params, N, stage, recipe)
-
-    swapped = [recipe[1], recipe[0], *recipe[2:]]
-    piece, whole = params // N, (params if stage < 3 else params // N)
-    late_master = counted + (whole - piece) * recipe[2] * (0 < stage < 3)
-    swapped_stages = counted + (whole - piece) * (
-        sum(recipe[2:]) - recipe[1]
-    ) * (stage == 1)
-    likely = [
-        (N * counted, "that is what all your devices hold together"),
-        (other(0), "you cut nothing: that is plain data parallelism"),
-        (other(3), "you cut everything: that is stage 3"),
-        (other(stage, USUAL), "you took another recipe than the one given"),
-        (other(stage, swapped), "you cut weights where gradients come first"),
-        (late_master, "you cut the master copy with the weights"),
-        (swapped_stages, "you cut gradients before the optimiser's state"),
-    ]
-    if stage > 0:
-        likely.append((other(stage - 1), "that is the stage before"))
-    if stage < 3:
-        likely.append((other(stage + 1), "that is the next stage"))
+def check_bytes_held(shapes, N, stage, recipe):
+    """Question 1: bytes on the first and last device under a stage of ZeRO."""
+    shapes = [list(shape) for shape in shapes]
+    how = (shapes, N, stage, recipe)
+    asked = "bytes_held({}, {}, {}, {})".format(*how)
+    first, last = counted = _dealt(*how)
+    likely = _mistaken_held(*how)
+    got = compare.entries(asked, student.call("bytes_held", *how), 2)
+    compare.equal(f"{asked}, first", got[0], first, likely[0])
     compare.equal(
-        f"bytes_held({params}, {N}, {stage}, {recipe})",
-        student.call("bytes_held", params, N, stage, recipe),
-        counted,
-        likely,
+        f"{asked}, last",
+        got[1],
+        last,
+        [*likely[1], (first, "your last device has as much as the first")],
     )
+    compare.equal(asked, got, counted)
+
+
+def _mistaken_held(shapes, N, stage, recipe):
+    """What mistakes of question 1 give on the first and the last device."""
+    by_columns = [shape[::-1] for shape in shapes]
+    in_all = [(sum(rows * columns for rows, columns in shapes), 1)]
+    mistakes = [
+        (_dealt(shapes, N, 0, recipe), "you cut nothing, as stage 0 does"),
+        (_dealt(shapes, N, 3, recipe), "you cut everything, as stage 3 does"),
+        (
+            _dealt(shapes, N, stage, USUAL),
+            "you took another recipe than the one given",
+        ),
+        (
+            _dealt(shapes, N, stage, recipe, (2, 3, 1, 1, 1)),
+            "you cut weights where gradients come first",
+        ),
+        (
+            _dealt(shapes, N, stage, recipe, (3, 2, 3, 1, 1)),
+            "you cut the master copy with the weights",
+        ),
+        (
+            _dealt(shapes, N, stage, recipe, (3, 1, 2, 2, 2)),
+            "you cut gradients before the optimiser's state",
+        ),
+        (
+            _dealt(shapes, N, stage, recipe, (4, 3, 2, 2, 2)),
+            "that is the stage before",
+        ),
+        (
+            _dealt(shapes, N, stage, recipe, (2, 1, 0, 0, 0)),
+            "that is the next stage",
+        ),
+        (_dealt(by_columns, N, stage, recipe), "you cut by columns, not rows"),
+        (
+            _dealt(in_all, N, stage, recipe),
+            "you cut all parameters as one row; each matrix is cut by rows",
+        ),
+        (
+            _dealt([(rows, 1) for rows, _ in shapes], N, stage, recipe),
+            "you count rows; each has as many numbers as there are columns",
+        ),
+        (
+            [N * part for part in _dealt(shapes, N, stage, recipe)],
+            "one device is asked for, not all",
+        ),
+    ]
+
+    def with_rows(mine):
+        """Bytes if a device had so many rows of what is cut."""
+        total = 0
+        for rows, columns in shapes:
+            for size, first in zip(recipe, CUT_FROM, strict=True):
+                kept = mine(rows) if stage >= first else rows
+                total += size * kept * columns
+        return total
+
+    fraction = with_rows(lambda rows: rows / N)
+    less = with_rows(lambda rows: rows - (N - 1) * -(-rows // N))
+    before = with_rows(
+        lambda rows: max(0, rows - (N - 2) * -(-rows // N)),
+    )
+    down = with_rows(lambda rows: rows // N)
+    firsts = [(each[0], reason) for each, reason in mistakes]
+    firsts += [
+        (down, "you round down; then some rows belong to nobody"),
+        (fraction, "you cut rows in pieces; a device has whole ones"),
+    ]
+    lasts = [
+        (less, "your last device has fewer rows than none"),
+        (before, "that is what the last but one may still have"),
+        (down, "you deal rows evenly; here the first take all that they can"),
+    ]
+    lasts += [(each[1], reason) for each, reason in mistakes]
+    return firsts, lasts
 
 
 def grade_bytes_held():
-    """Question 1 with other recipes and sizes."""
+    """Question 1 with other matrices, devices and recipes."""
     draw = question.draw("held")
     for stage in (0, 1, 2, 3, 1, 2):
-        N = int(draw.choice([2, 3, 8, 96, 512]))
-        recipe = draw.choice([1, 2, 4, 8], 5).tolist()
-        if stage == 2:
-            recipe[2] = 0  # no master copy
-        check_bytes_held(N * int(draw.integers(99, 10**9)), N, stage, recipe)
+        N = int(draw.choice([3, 7, 8, 48]))
+        recipe = draw.permutation([1, 2, 3, 4, 8]).tolist()
+        shapes = draw.integers(5, 400, (3, 2))
+        shapes[0, 0] = N * int(draw.integers(1, 5)) + 1  # leaves little or none
+        check_bytes_held(shapes.tolist(), N, stage, recipe)
 
 
 def _most_that_fits(hbm, N, stage, recipe):
