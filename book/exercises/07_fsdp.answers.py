@@ -554,39 +554,43 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
         return dIn, grads
 
     dIn, grads = scan(layer, dOut, (Ins, Tmps, W_in, W_out), reverse=True)
-    dW_in, dW_out = (
-        psum_scatter(dW, "X", scatter_dimension=1, tiled=True) for dW in grads
-    )
-    return dIn, dW_in, dW_out
+    pieces = [
+        psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
+        for dW, dim in zip(grads, (2, 1))
+    ]
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
 
 
-# %% zero2 wrong: an AllReduce, of which each keeps its rows
+# %% zero2 wrong: an AllReduce, of which each keeps its part
 def backward(dOut, Ins, Tmps, W_in, W_out):
-    def rows(dW):
-        rows = dW.shape[0] // axis_size("X")
+    def part(dW, dim):
+        size = dW.shape[dim] // axis_size("X")
         dW = jax.lax.psum(dW, "X")
-        return dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, dim)
 
     def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        return dIn, [rows(dW) for dW in grads]
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        return dIn, (part(dW_in, 1), part(dW_out, 0))
 
     kept = (Ins, Tmps, W_in, W_out)
-    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
-    return dIn, dW_in, dW_out
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
 
 
 # %% zero2 wrong: forward order
 def backward(dOut, Ins, Tmps, W_in, W_out):
     def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        return dIn, [
-            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-            for dW in grads
-        ]
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
 
-    dIn, (dW_in, dW_out) = scan(layer, dOut, (Ins, Tmps, W_in, W_out))
-    return dIn, dW_in, dW_out
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
 
 
 # %% zero2 wrong: a Python list that waits with all gradients
@@ -595,58 +599,214 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
     for l in reversed(range(Ins.shape[0])):
         dOut, *grads = one_chip.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
         made.insert(0, grads)
-    dW_in, dW_out = (
-        psum_scatter(jnp.stack(dW), "X", scatter_dimension=1, tiled=True)
-        for dW in zip(*made)
-    )
-    return dOut, dW_in, dW_out
+    pieces = [
+        psum_scatter(jnp.stack(dW), "X", scatter_dimension=dim, tiled=True)
+        for dW, dim in zip(zip(*made), (2, 1))
+    ]
+    square = sum((piece**2).sum() for piece in pieces)
+    return dOut, *pieces, square[None]
 
 
 # %% zero2 wrong: own terms, not summed
 def backward(dOut, Ins, Tmps, W_in, W_out):
-    def rows(dW):
-        rows = dW.shape[0] // axis_size("X")
-        return dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
+    def part(dW, dim):
+        size = dW.shape[dim] // axis_size("X")
+        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, dim)
 
     def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        return dIn, [rows(dW) for dW in grads]
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        return dIn, (part(dW_in, 1), part(dW_out, 0))
 
     kept = (Ins, Tmps, W_in, W_out)
-    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
-    return dIn, dW_in, dW_out
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
 
 
 # %% zero2 wrong: a mean
 def backward(dOut, Ins, Tmps, W_in, W_out):
     def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        return dIn, [
-            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-            / axis_size("X")
-            for dW in grads
-        ]
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
 
     kept = (Ins, Tmps, W_in, W_out)
-    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
-    return dIn, dW_in, dW_out
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    pieces = [piece / axis_size("X") for piece in pieces]
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: rows of both, as in the chapter
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=0, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: columns of both
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: three blocks wait for each other
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    found, waiting = {}, {}
+    for l in reversed(range(len(Ins))):
+        kept = (Ins[l], Tmps[l], W_in[l], W_out[l])
+        dOut, *waiting[l] = one_chip.backward(dOut, *kept)
+        if len(waiting) == 3 or l == 0:
+            for n, grads in waiting.items():
+                found[n] = [
+                    psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
+                    for dW, dim in zip(grads, (1, 0))
+                ]
+            waiting = {}
+    ordered = [found[l] for l in sorted(found)]
+    pieces = [jnp.stack(dW) for dW in zip(*ordered)]
+    square = sum((piece**2).sum() for piece in pieces)
+    return dOut, *pieces, square[None]
+
+
+# %% zero2 wrong: terms are gathered and added
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def part(dW, dim):
+        size = dW.shape[dim] // axis_size("X")
+        whole = all_gather(dW, "X").sum(0)
+        return dynamic_slice_in_dim(whole, size * axis_index("X"), size, dim)
+
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        return dIn, (part(dW_in, 1), part(dW_out, 0))
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: squares of its own terms
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(carry, kept):
+        dOut, square = carry
+        dIn, *grads = one_chip.backward(dOut, *kept)
+        square += sum((dW**2).sum() for dW in grads)
+        pieces = [
+            psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
+            for dW, dim in zip(grads, (1, 0))
+        ]
+        return (dIn, square), pieces
+
+    kept = (Ins, Tmps, W_in, W_out)
+    start = dOut, 0 * dOut.sum()
+    (dIn, square), pieces = scan(layer, start, kept, reverse=True)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: the whole square on every chip
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, jax.lax.psum(square, "X")[None]
+
+
+# %% zero2 wrong: the length of a piece
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).sum() for piece in pieces)
+    return dIn, *pieces, square[None] ** 0.5
+
+
+# %% zero2 wrong: the square of a sum
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum(piece.sum() ** 2 for piece in pieces)
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: the square of the last matrices alone
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = (pieces[1] ** 2).sum()
+    return dIn, *pieces, square[None]
+
+
+# %% zero2 wrong: a square of the mean
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def layer(dOut, kept):
+        dIn, dW_in, dW_out = one_chip.backward(dOut, *kept)
+        dW_in = psum_scatter(dW_in, "X", scatter_dimension=1, tiled=True)
+        dW_out = psum_scatter(dW_out, "X", scatter_dimension=0, tiled=True)
+        return dIn, (dW_in, dW_out)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    dIn, pieces = scan(layer, dOut, kept, reverse=True)
+    square = sum((piece**2).mean() for piece in pieces)
+    return dIn, *pieces, square[None]
 
 
 # %% zero2 right: products by hand
 def backward(dOut, Ins, Tmps, W_in, W_out):
-    def scattered(left, right):
-        dW = jnp.einsum("bi,bj->ij", left, right)
-        return psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-
-    def layer(dOut, kept):
+    def layer(carry, kept):
+        dOut, square = carry
         In, Tmp, W_in, W_out = kept
-        dW_out = scattered(Tmp, dOut)
+        dW_out = jnp.einsum("bf,bd->fd", Tmp, dOut)
+        dW_out = psum_scatter(dW_out, "X", tiled=True)
         dTmp = dOut @ W_out.T
-        return dTmp @ W_in.T, (scattered(In, dTmp), dW_out)
+        dW_in = jnp.einsum("bf,bd->fd", dTmp, In)
+        dW_in = psum_scatter(dW_in, "X", tiled=True)  # of the transposed
+        square += jnp.vdot(dW_in, dW_in) + jnp.vdot(dW_out, dW_out)
+        return (dTmp @ W_in.T, square), (dW_in.T, dW_out)
 
     kept = (Ins, Tmps, W_in, W_out)
-    dIn, grads = scan(layer, dOut, kept, reverse=True)
-    return dIn, *grads
+    start = dOut, 0 * dOut.sum()
+    (dIn, square), pieces = scan(layer, start, kept, reverse=True)
+    return dIn, *pieces, square.reshape(1)
 
 
 # %% zero2 right: a Python loop
@@ -655,12 +815,36 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
     for l in reversed(range(Ins.shape[0])):
         dOut, *grads = one_chip.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
         pieces = [
-            psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-            for dW in grads
+            psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
+            for dim, dW in zip((1, 0), grads)
         ]
         made.insert(0, pieces)
     dW_in, dW_out = (jnp.stack(dW) for dW in zip(*made))
-    return dOut, dW_in, dW_out
+    square = jnp.sum(dW_in**2) + jnp.sum(dW_out**2)
+    return dOut, dW_in, dW_out, jnp.array([square])
+
+
+# %% zero2 right: scattered one block late
+def backward(dOut, Ins, Tmps, W_in, W_out):
+    def scattered(grads):
+        return [
+            psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
+            for dW, dim in zip(grads, (1, 0))
+        ]
+
+    def layer(carry, kept):
+        dOut, *waiting = carry
+        return one_chip.backward(dOut, *kept), scattered(waiting)
+
+    kept = (Ins, Tmps, W_in, W_out)
+    last = one_chip.backward(dOut, *(array[-1] for array in kept))
+    rest = tuple(array[:-1] for array in kept)
+    (dIn, *first), late = scan(layer, last, rest, reverse=True)
+    pieces = [
+        jnp.concatenate([dW[None], others])
+        for dW, others in zip(scattered(first), late)
+    ]
+    return dIn, *pieces, sum((dW**2).sum(keepdims=True)[0, 0] for dW in pieces)
 
 
 # %% forward wrong: both gathered first, as for data parallelism
@@ -1384,59 +1568,6 @@ def update(dW, state):
     return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in every)
 
 
-# %% zero2 wrong: three blocks wait for each other
-def backward(dOut, Ins, Tmps, W_in, W_out):
-    found, waiting = {}, {}
-    for l in reversed(range(len(Ins))):
-        kept = (Ins[l], Tmps[l], W_in[l], W_out[l])
-        dOut, *waiting[l] = one_chip.backward(dOut, *kept)
-        if len(waiting) == 3 or l == 0:
-            for n, grads in waiting.items():
-                found[n] = [
-                    psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-                    for dW in grads
-                ]
-            waiting = {}
-    ordered = [found[l] for l in sorted(found)]
-    return dOut, *(jnp.stack(dW) for dW in zip(*ordered))
-
-
-# %% zero2 wrong: terms are gathered and added
-def backward(dOut, Ins, Tmps, W_in, W_out):
-    def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        pieces = []
-        for dW in grads:
-            rows = dW.shape[0] // axis_size("X")
-            whole = all_gather(dW, "X").sum(0)
-            first = rows * axis_index("X")
-            pieces.append(dynamic_slice_in_dim(whole, first, rows, 0))
-        return dIn, pieces
-
-    kept = (Ins, Tmps, W_in, W_out)
-    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
-    return dIn, dW_in, dW_out
-
-
-# %% zero2 right: scattered one block late
-def backward(dOut, Ins, Tmps, W_in, W_out):
-    def scattered(dW):
-        return psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-
-    def layer(carry, kept):
-        dOut, *waiting = carry
-        return one_chip.backward(dOut, *kept), [scattered(dW) for dW in waiting]
-
-    kept = (Ins, Tmps, W_in, W_out)
-    last = one_chip.backward(dOut, *(array[-1] for array in kept))
-    rest = tuple(array[:-1] for array in kept)
-    (dIn, *first), late = scan(layer, last, rest, reverse=True)
-    return dIn, *(
-        jnp.concatenate([scattered(dW)[None], others])
-        for dW, others in zip(first, late)
-    )
-
-
 # %% stack wrong: three whole gradients
 def step(In, Target, W):
     outs, found, waiting = [In], {}, {}
@@ -1545,20 +1676,6 @@ def forward(In, W_in, W_out):
     W_out = eye @ W_out  # a product of computed data, that changes nothing
     W_in = all_gather(W_in, "X", axis=0, tiled=True)
     return jax.nn.relu(In @ W_in) @ W_out
-
-
-# %% zero2 wrong: columns of each gradient
-def backward(dOut, Ins, Tmps, W_in, W_out):
-    def layer(dOut, kept):
-        dIn, *grads = one_chip.backward(dOut, *kept)
-        return dIn, [
-            psum_scatter(dW, "X", scatter_dimension=1, tiled=True)
-            for dW in grads
-        ]
-
-    kept = (Ins, Tmps, W_in, W_out)
-    dIn, (dW_in, dW_out) = scan(layer, dOut, kept, reverse=True)
-    return dIn, dW_in, dW_out
 
 
 # %% window wrong: units are cut

@@ -423,7 +423,13 @@ def _backward(dOut, Ins, Tmps, W_in, W_out):
 
 def _inspect_zero2(answer, asked):
     """Which collectives a program of question 4 uses."""
-    if "all_reduce" in answer.kinds():
+    sums = [c for c in answer.collectives() if c.kind == "all_reduce"]
+    if sums and count.volume(sums) <= 8:
+        raise WrongAnswer(
+            f"{asked}: you add up the square over all chips; this chip's part "
+            "of it is asked for, and moves nothing"
+        )
+    if sums:
         raise WrongAnswer(
             f"{asked}: you use an AllReduce (psum): that is data parallelism "
             "with twice the bytes"
@@ -440,7 +446,7 @@ def _inspect_zero2(answer, asked):
         )
 
 
-@question.visible("backward", (8, 4, 2, 4, 4))
+@question.visible("backward", (8, 4, 3, 5, 4))
 def check_zero2(N, L, D, F, seed=0):
     """Question 4: gradients of L blocks, scattered on N devices in time.
 
@@ -459,12 +465,12 @@ def check_zero2(N, L, D, F, seed=0):
         *arrays,
         mesh={"X": N},
         in_specs=(ROWS, cut, cut, whole, whole),
-        out_specs=(ROWS, cut, cut),
+        out_specs=(ROWS, P(None, None, "X"), cut, P("X")),
     )
     answer = student.program("backward", request)
     asked = f"backward on {N} devices"
     _inspect_zero2(answer, asked)
-    found = answer.run(*arrays)
+    *found, square = answer.run(*arrays)
     onward = _backward(dOut, *(array[::-1] for array in arrays[1:]))
     for name, got, right, other in zip(
         ("dIn", "dW_in", "dW_out"),
@@ -476,7 +482,7 @@ def check_zero2(N, L, D, F, seed=0):
         if got.ndim == right.ndim and got.shape != right.shape:
             raise WrongAnswer(
                 f"{asked}: your {name} is cut along another dimension; of each "
-                "gradient a chip wants rows"
+                "gradient a chip wants its part of F"
             )
         compare.close(
             f"{asked}, {name}",
@@ -489,6 +495,7 @@ def check_zero2(N, L, D, F, seed=0):
             ],
             show=True,
         )
+    _compare_squares(asked, square, N, *arrays)
     answer.allow("psum_scatter")
     answer.exactly(volume=W_in.nbytes + W_out.nbytes)
     weights = W_in.nbytes + W_out.nbytes
@@ -501,6 +508,66 @@ def check_zero2(N, L, D, F, seed=0):
             f"time, and {most:,} are enough: gradients of too many blocks are "
             "whole. Scattered at the end, it is a ZeRO-2 in name only"
         )
+
+
+def _compare_squares(asked, got, N, *arrays):
+    """Each chip's part of the squared length; arrays as `backward` has them."""
+    _, dW_in, dW_out = _backward(*arrays)
+
+    def by_chip(dW, dim, reduce):
+        pieces = np.split(dW.astype(np.float64), N, dim)
+        return np.array([reduce(piece) for piece in pieces])
+
+    def both(reduce):
+        return by_chip(dW_in, 2, reduce) + by_chip(dW_out, 1, reduce)
+
+    right = both(lambda piece: (piece**2).sum())
+    own = []
+    for chip in range(N):
+        dOut, Ins, Tmps = (
+            np.split(array, N, array.ndim - 2)[chip] for array in arrays[:3]
+        )
+        _, *terms = _backward(dOut, Ins, Tmps, *arrays[3:])
+        own.append(sum((term.astype(np.float64) ** 2).sum() for term in terms))
+    compare.close(
+        f"{asked}, square",
+        got,
+        right,
+        terms=dW_in.size + dW_out.size,
+        likely=[
+            (
+                np.full(N, right.sum()),
+                "you give the whole square on every chip; a chip's part is "
+                "asked for",
+            ),
+            (
+                np.array(own),
+                "you square a chip's own terms; gradients are summed first",
+            ),
+            (right**0.5, "you took a root; lengths do not add up"),
+            (
+                both(lambda piece: piece.sum() ** 2),
+                "you square a sum of numbers; each is squared first",
+            ),
+            (
+                both(lambda piece: (piece**2).mean()),
+                "you took a mean of squares; they are added up",
+            ),
+            (right / N**2, "you took the mean over chips, not the sum"),
+            *(
+                (
+                    by_chip(dW, dim, lambda piece: (piece**2).sum()),
+                    f"you square {name} alone; both are gradients",
+                )
+                for name, dW, dim in (
+                    ("dW_in", dW_in, 2),
+                    ("dW_out", dW_out, 1),
+                )
+            ),
+        ],
+        show=True,
+        place=compare.on_devices(1),
+    )
 
 
 def _signs(draw, n, *shape):
