@@ -1299,9 +1299,9 @@ slower = 3 / (2 + b / knee)
 
 
 # %% prefetch wrong: on demand
-def prefetch(gather, work, room):
+def prefetch(size, work, room):
     now, starts = 0, [[], []]
-    for fetch, multiply in zip(gather, work):
+    for fetch, multiply in zip(size, work):
         starts[0].append(now)
         starts[1].append(now + fetch)
         now += fetch + multiply
@@ -1309,32 +1309,77 @@ def prefetch(gather, work, room):
 
 
 # %% prefetch wrong: everything at once, whatever room there is
-def prefetch(gather, work, room):
-    network, chip, starts = 0, 0, [[], []]
-    for fetch, multiply in zip(gather, work):
-        starts[0].append(network)
-        network += fetch
-        starts[1].append(max(network, chip))
-        chip = starts[1][-1] + multiply
-    return starts
-
-
-# %% prefetch wrong: room is free when a product starts
-def prefetch(gather, work, room):
+def prefetch(size, work, room):
     gathers, products, network, chip = [], [], 0, 0
-    for i, (fetch, multiply) in enumerate(zip(gather, work)):
-        start = network if i < room else max(network, products[i - room])
-        gathers.append(start)
-        network = start + fetch
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while False:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
         products.append(max(network, chip))
-        chip = products[i] + multiply
+        chip = products[-1] + multiply
     return [gathers, products]
 
 
-# %% prefetch wrong: always two
-def prefetch(gather, work, room):
+# %% prefetch wrong: room is free when a product starts
+def prefetch(size, work, room):
     gathers, products, network, chip = [], [], 0, 0
-    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while taken + fetch > room:
+            network = max(network, products[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
+        products.append(max(network, chip))
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: only the oldest matrix goes
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        if taken + fetch > room:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
+        products.append(max(network, chip))
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: room for the next must be empty before the last is there
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while taken + fetch >= room and taken:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
+        products.append(max(network, chip))
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: two at a time, whatever their size
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(size, work)):
         start = network
         if i >= 2:
             start = max(start, products[i - 2] + work[i - 2])
@@ -1345,11 +1390,25 @@ def prefetch(gather, work, room):
     return [gathers, products]
 
 
-# %% prefetch wrong: one matrix too few
-def prefetch(gather, work, room):
-    room = max(1, room - 1)
+# %% prefetch wrong: room for as many of the largest
+def prefetch(size, work, room):
     gathers, products, network, chip = [], [], 0, 0
-    for i, (fetch, multiply) in enumerate(zip(gather, work)):
+    most = room // max(size)
+    for i, (fetch, multiply) in enumerate(zip(size, work)):
+        start = network
+        if i >= most:
+            start = max(start, products[i - most] + work[i - most])
+        gathers.append(start)
+        network = start + fetch
+        products.append(max(network, chip))
+        chip = products[i] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: room counts matrices
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    for i, (fetch, multiply) in enumerate(zip(size, work)):
         start = network
         if i >= room:
             start = max(start, products[i - room] + work[i - room])
@@ -1360,41 +1419,92 @@ def prefetch(gather, work, room):
     return [gathers, products]
 
 
+# %% prefetch wrong: all must be gone before a large one
+def prefetch(size, work, room):
+    gathers, products, network, chip, taken = [], [], 0, 0, 0
+    for fetch, multiply in zip(size, work):
+        if taken + fetch > room:
+            network, taken = max(network, chip), 0
+        gathers.append(network)
+        taken += fetch
+        network += fetch
+        products.append(max(network, chip))
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
 # %% prefetch wrong: products do not wait for their gather
-def prefetch(gather, work, room):
+def prefetch(size, work, room):
     gathers, products, network, chip = [], [], 0, 0
-    for i, (fetch, multiply) in enumerate(zip(gather, work)):
-        start = network
-        if i >= room:
-            start = max(start, products[i - room] + work[i - room])
-        gathers.append(start)
-        network = start + fetch
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while taken + fetch > room:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
         products.append(chip)
-        chip = products[i] + multiply
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: the chip does two products at a time
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while taken + fetch > room:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        network += fetch
+        products.append(network)
+        chip = products[-1] + multiply
     return [gathers, products]
 
 
 # %% prefetch wrong: two gathers at a time
-def prefetch(gather, work, room):
-    gathers, products, chip = [], [], 0
-    for i, (fetch, multiply) in enumerate(zip(gather, work)):
-        start = 0
-        if i >= room:
-            start = products[i - room] + work[i - room]
-        gathers.append(start)
-        products.append(max(start + fetch, chip))
-        chip = products[i] + multiply
+def prefetch(size, work, room):
+    gathers, products, network, chip = [], [], 0, 0
+    taken = oldest = 0
+    for fetch, multiply in zip(size, work):
+        while taken + fetch > room:
+            network = max(network, products[oldest] + work[oldest])
+            taken -= size[oldest]
+            oldest += 1
+        gathers.append(network)
+        taken += fetch
+        products.append(max(network + fetch, chip))
+        chip = products[-1] + multiply
+    return [gathers, products]
+
+
+# %% prefetch wrong: small ones first
+def prefetch(size, work, room):
+    order = sorted(range(len(size)), key=lambda i: size[i])
+    gathers, products = [0] * len(size), [0] * len(size)
+    network = chip = 0
+    for i in order:
+        gathers[i] = max(network, chip - work[i])
+        network = gathers[i] + size[i]
+        products[i] = max(network, chip)
+        chip = products[i] + work[i]
     return [gathers, products]
 
 
 # %% prefetch right: second by second
-def prefetch(gather, work, room):
-    n, now, gathers, products = len(gather), 0, [], []
+def prefetch(size, work, room):
+    n, now, gathers, products = len(size), 0, [], []
     while len(products) < n:
         ended = [s + w for s, w in zip(products, work) if s + w <= now]
-        brought = [s + g for s, g in zip(gathers, gather) if s + g <= now]
+        brought = [s + g for s, g in zip(gathers, size) if s + g <= now]
         idle = len(brought) == len(gathers)
-        if idle and len(gathers) < n and len(gathers) - len(ended) < room:
+        taken = sum(size[len(ended) : len(gathers)])
+        if idle and len(gathers) < n and taken + size[len(gathers)] <= room:
             gathers.append(now)
         rests = len(ended) == len(products)
         if rests and len(products) < len(brought):
@@ -1405,16 +1515,42 @@ def prefetch(gather, work, room):
 
 
 # %% prefetch right: ends first
-def prefetch(gather, work, room):
+def prefetch(size, work, room):
     came, gone = [], []
-    for i in range(len(gather)):
-        free = gone[i - room] if i >= room else 0
-        came.append(max([free, *came[-1:]]) + gather[i])
+    for i in range(len(size)):
+        first = i
+        while first and sum(size[first - 1 : i + 1]) <= room:
+            first -= 1  # what may still be there beside number i
+        free = gone[first - 1] if first else 0
+        came.append(max([free, *came[-1:]]) + size[i])
         gone.append(max([came[i], *gone[-1:]]) + work[i])
     return [
-        [end - long for end, long in zip(came, gather)],
+        [end - long for end, long in zip(came, size)],
         [end - long for end, long in zip(gone, work)],
     ]
+
+
+# %% prefetch right: floats in arrays, with a sum of sizes
+def prefetch(size, work, room):
+    ends = np.cumsum([0.0, *size])
+    came, gone = np.zeros(len(size) + 1), np.zeros(len(size) + 1)
+    for i, fetch in enumerate(size):
+        left = np.searchsorted(ends, ends[i + 1] - room)  # matrices gone
+        came[i + 1] = max(came[i], gone[left]) + fetch
+        gone[i + 1] = max(came[i + 1], gone[i]) + work[i]
+    return [came[1:] - size, gone[1:] - work]
+
+
+# %% prefetch equivalent: line 4: 0 becomes 1 (2)
+# The first product starts after its gather, which takes a second at least.
+
+
+# %% prefetch equivalent: line 8: `max(network, products[oldest] + work[oldest])` with its arguments reversed
+# The larger of two numbers, in whatever order.
+
+
+# %% prefetch equivalent: line 14: `max(network, chip)` with its arguments reversed
+# The larger of two numbers, in whatever order.
 
 
 # %% llama wrong: gradients in bf16, as the chapter counts
@@ -1539,16 +1675,6 @@ def pure_fsdp(tokens, chips):
 # %% stack equivalent: line 7: `jnp.maximum(x @ W_all, 0)` with its arguments reversed
 # The larger of two numbers, in whatever order.
 
-# %% prefetch equivalent: line 4: 0 becomes 1 (2)
-# The first product starts after its gather, which takes a second at least.
-
-# %% prefetch equivalent: line 8: `max(start, products[i - room] + work[i - room])` with its arguments reversed
-# The larger of two numbers, in whatever order.
-
-# %% prefetch equivalent: line 11: `max(network, chip)` with its arguments reversed
-# The larger of two numbers, in whatever order.
-
-
 # %% zero1 wrong: a replicated optimiser, its state put together by AllReduces
 def start(W):
     rows = W.shape[0] // axis_size("X")
@@ -1658,16 +1784,6 @@ def step(In, Target, W):
     (_, first), late = scan(back, last, rest, reverse=True)
     return jnp.concatenate([psum_scatter(first, "X", tiled=True)[None], late])
 
-
-# %% prefetch right: floats in arrays
-def prefetch(gather, work, room):
-    n = len(gather)
-    came, gone = np.zeros(n + 1), np.zeros(n + 1)
-    for i in range(n):
-        free = gone[i - room + 1] if i >= room else 0.0
-        came[i + 1] = max(came[i], free) + gather[i]
-        gone[i + 1] = max(came[i + 1], gone[i]) + work[i]
-    return [came[1:] - gather, gone[1:] - work]
 
 # %% forward wrong: both matrices whole at a time, one of them disguised
 def forward(In, W_in, W_out):

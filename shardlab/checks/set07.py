@@ -1037,7 +1037,7 @@ def grade_formulas():
 # --- schedules and a real model ----------------------------------------------
 
 
-def _clocked(gather, work, room):
+def _clocked(size, work, room):
     """The end of the last product, second by second: a queue that may, starts.
 
     Nothing is computed ahead: at every full second the network and the chip
@@ -1049,9 +1049,13 @@ def _clocked(gather, work, room):
     while done < len(work) or chip > now:
         if chip <= now and done < len(ready) and ready[done] <= now:
             chip, done = now + work[done], done + 1
-        held = fetched - done + (chip > now)
-        if network <= now and fetched < len(gather) and held < room:
-            network = now + gather[fetched]
+        there = size[done - (chip > now) : fetched]
+        if (
+            network <= now
+            and fetched < len(size)
+            and sum(there) + size[fetched] <= room
+        ):
+            network = now + size[fetched]
             ready.append(network)
             fetched += 1
         now += 1
@@ -1060,20 +1064,19 @@ def _clocked(gather, work, room):
 
 @question.visible(
     "prefetch",
-    ([2] * 4, [3] * 4, 2),
-    ([2] * 4, [3] * 4, 1),
-    ([4, 1, 5, 2, 1], [2, 6, 1, 4, 3], 3),
+    ([1, 3, 2], [3] * 3, 4),
+    ([1, 3, 2], [3] * 3, 5),
+    ([4, 1, 5, 2, 1], [2, 6, 1, 4, 3], 7),
+    ([1, 1, 1, 4, 2], [5, 2, 2, 1, 3], 5),
 )
-def check_prefetch(gather, work, room):
-    """Question 9: when gathers and products start."""
-    asked = f"prefetch({gather}, {work}, {room})"
-    n = len(gather)
-    got = compare.entries(
-        asked, student.call("prefetch", gather, work, room), 2
-    )
+def check_prefetch(size, work, room):
+    """Question 9: when gathers and products of unequal matrices start."""
+    asked = f"prefetch({size}, {work}, {room})"
+    n = len(size)
+    got = compare.entries(asked, student.call("prefetch", size, work, room), 2)
     gathers = compare.numbers(f"{asked}, gathers", got[0], n)
     products = compare.numbers(f"{asked}, products", got[1], n)
-    tasks = [Task(f"gather {i}", "network", gather[i]) for i in range(n)]
+    tasks = [Task(f"gather {i}", "network", size[i]) for i in range(n)]
     tasks += [
         Task(f"product {i}", "chip", work[i], (f"gather {i}",))
         for i in range(n)
@@ -1085,21 +1088,22 @@ def check_prefetch(gather, work, room):
     if faults := rooms.faults(played, tasks):
         compare.wrong(asked, got, f"with your starts {faults[0]}")
     stays = [
-        rooms.Stay(f"W{i}", f"gather {i}", f"product {i}") for i in range(n)
+        rooms.Stay(f"W{i}", f"gather {i}", f"product {i}", size[i])
+        for i in range(n)
     ]
     held = rooms.most(played, stays)
     if held > room:
         compare.wrong(
             asked,
             got,
-            f"you hold {held} matrices at a time: a gather must wait until an "
-            "old one has gone",
+            f"you hold {held:g} GB at a time: a gather must wait until enough "
+            "old matrices have gone",
         )
     if gathers != sorted(gathers) or products != sorted(products):
         compare.wrong(asked, got, "yours do not go in their order")
     took = max(done.end for done in played)
-    target = _clocked(gather, work, room)
-    if took > sum(gather) + sum(work) - 1 and took > target:
+    target = _clocked(size, work, room)
+    if took > sum(size) + sum(work) - 1 and took > target:
         compare.wrong(asked, got, f"yours takes {took} s: nothing overlaps")
     if took > target:
         reason = f"yours ends after {took} s; {target} are enough"
@@ -1107,11 +1111,12 @@ def check_prefetch(gather, work, room):
 
 
 def grade_prefetch():
-    """Question 9 with other times."""
+    """Question 9 with other sizes and times."""
     draw = question.draw("prefetch")
-    for room in (1, 2, 2, 3, 3, 4, 9):
+    for spare in (0, 0, 1, 3, 5, 9, 40):
         n = int(draw.integers(4, 9))
-        check_prefetch(*draw.integers(1, 12, (2, n)).tolist(), room)
+        size, work = draw.integers(1, 9, (2, n)).tolist()
+        check_prefetch(size, work, max(size) + spare)
 
 
 LLAMA = 13_015_449_600
