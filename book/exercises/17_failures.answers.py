@@ -257,110 +257,220 @@ def kept_share(interval, m, mtbf, copy, save, restart, hard):
     return m * interval / seconds
 
 
-# %% best_interval wrong: writing does not slow the work down
-def best_interval(mtbf, stop, write, pace, restart):
-    tried = np.linspace(write, write + 3 * mtbf, 10_000)[1:]
-    return max(tried, key=lambda t: cost.goodput(t, stop, mtbf, restart, write))
-
-
 # %% best_interval wrong: the run stands still while it is written
-def best_interval(mtbf, stop, write, pace, restart):
-    tried = np.linspace(1, 3 * mtbf, 10_000)
-    work = max(tried, key=lambda t: cost.goodput(t, stop + write, mtbf))
-    return work + write
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop + write, mtbf, restart)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
 
 
-# %% best_interval wrong: the first round is slow as well
-def best_interval(mtbf, stop, write, pace, restart):
-    def kept(interval):
-        lives = exp(-(interval + stop) / mtbf)
-        return lives / (1 - lives) * (interval - (1 - pace) * write)
+# %% best_interval wrong: a round takes as long as its write, too
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop + write / lanes, mtbf, restart)
 
-    tried = np.linspace(write, write + 3 * mtbf, 10_000)[1:]
-    return max(tried, key=kept)
-
-
-# %% best_interval wrong: the pace is what is lost
-def best_interval(mtbf, stop, write, pace, restart):
-    def kept(interval):
-        lives = exp(-(interval + stop) / mtbf)
-        later = lives / (1 - lives) * (interval - pace * write)
-        return lives * (interval + later)
-
-    tried = np.linspace(write, write + 3 * mtbf, 10_000)[1:]
-    return max(tried, key=kept)
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
 
 
-# %% best_interval wrong: the next stop may come before it is written
-def best_interval(mtbf, stop, write, pace, restart):
-    def kept(interval):
-        lives = exp(-(interval + stop) / mtbf)
-        later = lives / (1 - lives) * (interval - (1 - pace) * write)
-        return lives * (interval + later)
+# %% best_interval wrong: as many lanes as it takes
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
 
-    return max(np.linspace(0, 3 * mtbf, 10_000)[1:], key=kept)
-
-
-# %% best_interval wrong: the root
-def best_interval(mtbf, stop, write, pace, restart):
-    return max(write, np.sqrt(2 * stop * mtbf))
+    least = 1
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
 
 
-# %% best_interval wrong: the root, with the slow work
-def best_interval(mtbf, stop, write, pace, restart):
-    return max(write, np.sqrt(2 * (stop + (1 - pace) * write) * mtbf))
+# %% best_interval wrong: one lane
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = write
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
 
 
-# %% best_interval wrong: the root, with the restart
-def best_interval(mtbf, stop, write, pace, restart):
-    slow = (1 - pace) * write
-    return max(write, np.sqrt(2 * (stop + slow) * (mtbf + restart)))
+# %% best_interval wrong: the stop is no part of a round
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = write / lanes
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: the next stop ends when a lane is free
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = max(1, write / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: lanes share a write
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write / lanes)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: the write costs nothing
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: half of the write is lost
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write / 2)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: the restart costs nothing
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, 0.0, write)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
+
+
+# %% best_interval wrong: a restart never fails
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return (
+            cost.goodput(interval, stop, mtbf, 0.0, write)
+            * mtbf
+            / (mtbf + restart)
+        )
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, share(best)
 
 
 # %% best_interval wrong: from stop to stop
-def best_interval(mtbf, stop, write, pace, restart):
-    def kept(interval):
-        lives = exp(-(interval + stop) / mtbf)
-        later = lives / (1 - lives) * (interval - (1 - pace) * write)
-        return lives * (interval + later)
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
 
-    tried = np.linspace(write, write + 3 * mtbf, 10_000)[1:]
-    return max(tried, key=kept) + stop
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best + stop, share(best)
+
+
+# %% best_interval wrong: the root
+def best_interval(mtbf, stop, write, lanes, restart):
+    tau = max((2 * stop * mtbf) ** 0.5, (write + stop) / lanes - stop)
+    return tau, cost.goodput(tau, stop, mtbf, restart, write)
+
+
+# %% best_interval wrong: the root, with the write
+def best_interval(mtbf, stop, write, lanes, restart):
+    tau = (2 * (stop + write) * mtbf) ** 0.5
+    tau = max(tau, (write + stop) / lanes - stop)
+    return tau, cost.goodput(tau, stop, mtbf, restart, write)
+
+
+# %% best_interval wrong: the root, with the restart
+def best_interval(mtbf, stop, write, lanes, restart):
+    tau = (2 * stop * (mtbf + restart)) ** 0.5
+    tau = max(tau, (write + stop) / lanes - stop)
+    return tau, cost.goodput(tau, stop, mtbf, restart, write)
+
+
+# %% best_interval wrong: the interval grows with the write
+def best_interval(mtbf, stop, write, lanes, restart):
+    tau = max(cost.daly_interval(stop, mtbf), stop) + write
+    return tau, cost.goodput(tau, stop, mtbf, restart, write)
+
+
+# %% best_interval wrong: a share of first order
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    lost = stop / best + (best / 2 + write + restart) / mtbf
+    return best, 1 - lost
+
+
+# %% best_interval wrong: the share that is lost
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return best, 1 - share(best)
 
 
 # %% best_interval wrong: the mean time between failures
-def best_interval(mtbf, stop, write, pace, restart):
-    return mtbf
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return mtbf, share(mtbf)
 
 
-# %% best_interval right: a series, narrowed down
-def best_interval(mtbf, stop, write, pace, restart):
-    def kept(interval):
-        total, slow = 0.0, (1 - pace) * write
-        for number in range(1, 3000):
-            lives = exp(-(number * (interval + stop) + write) / mtbf)
-            if lives < 1e-14:
+# %% best_interval right: life by life, narrowed down
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        kept, number = 0.0, 1
+        while number < 5000:
+            safe = restart + number * (interval + stop) + write
+            if safe > 40 * mtbf:
                 break
-            total += lives * (interval - slow * (number > 1))
-        return total
+            kept += exp(-safe / mtbf)
+            number += 1
+        return kept * interval / mtbf
 
-    low, high = write + 1e-3, write + 2 * mtbf
-    while high - low > 0.001 * low:
+    low = max((write - (lanes - 1) * stop) / lanes, mtbf / 1000)
+    high = low + 2 * mtbf
+    while high - low > 1e-4 * low:
         left, right = low + (high - low) / 3, high - (high - low) / 3
-        if kept(left) < kept(right):
+        if share(left) < share(right):
             low = left
         else:
             high = right
-    return low
+    return [low, share(low)]
 
 
-# %% best_interval right: where the slope changes its sign
-def best_interval(mtbf, stop, write, pace, restart):
-    tau = write + np.geomspace(mtbf * 1e-5, 4 * mtbf, 40_000)
-    lives = np.exp(-(tau + stop) / mtbf)
-    kept = lives * tau + (tau - (1 - pace) * write) * lives**2 / (1 - lives)
-    falls = np.diff(kept) < 0
-    return float(tau[np.argmax(falls)])
+# %% best_interval right: where the slope is zero
+def best_interval(mtbf, stop, write, lanes, restart):
+    tau, part = mtbf, stop / mtbf
+    for _ in range(60):  # exp(-(tau + stop) / mtbf) = 1 - tau / mtbf, by Newton
+        q = exp(-tau / mtbf - part)
+        tau -= (q - 1 + tau / mtbf) * mtbf / (1 - q)
+    tau = max(tau, (write - (lanes - 1) * stop) / lanes)
+    q = exp(-tau / mtbf - part)
+    once = exp(-restart / mtbf) * exp(-write / mtbf)
+    return [tau, once * tau / mtbf * q / (1 - q)]
 
 
 # %% resume wrong: replicas are saved again
@@ -1248,17 +1358,14 @@ def storage(machine, lost):
 # %% step_seconds equivalent: line 5: True becomes False
 # Times and chances are equally many.
 
-# %% best_interval equivalent: line 11: 3 becomes 4
-# The best interval lies well before either end.
+# %% best_interval equivalent: line 9: 1 becomes 2
+# No best interval is as short as two seconds.
 
-# %% best_interval equivalent: line 11: `3 * mtbf` loses its left side
-# The best interval is never longer than the writing and one mtbf together.
+# %% best_interval equivalent: line 9: `max(1, (write + stop) / lanes - stop)` with its arguments reversed
+# The larger of two numbers is the same in either order.
 
-# %% best_interval equivalent: line 11: 10000 becomes 10001
+# %% best_interval equivalent: line 10: 10000 becomes 10001
 # Steps are fine enough for a hundredth with either number.
-
-# %% best_interval equivalent: line 11: 1 becomes 2
-# The first interval that is left is as near to the writing as 1% asks.
 
 # %% suspects equivalent: line 8: `jax.lax.psum((bits * number).sum(), 'Y')` gathers what it adds
 # It sends 4 bytes to each of the others along Y, as the question allows.

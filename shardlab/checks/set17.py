@@ -250,34 +250,34 @@ def grade_kept_share():
         check_kept_share(interval, m, mtbf, copy, save, restart, hard)
 
 
-# --- 3: a save that slows down -----------------------------------------------
+# --- 3: a long write ---------------------------------------------------------
 
 
-def _work(mtbf, stop, write, pace, interval, first=True):
-    """Work that is kept until the next failure, round after round.
-
-    first  whether nothing is written in the first round after a failure
-    """
-    kept, left = 0.0, 1.0
-    slowed = interval - (1 - pace) * write
-    done, alive = interval if first else slowed, math.exp(-write / mtbf)
-    lives = math.exp(-(interval + stop) / mtbf)
-    while left > 1e-16:
-        left *= lives
-        kept += left * alive * done
-        done = slowed
-    return kept
+def _shortest(stop, write, lanes):
+    """The shortest interval with which every stop finds a free lane."""
+    low, high = 0.0, write
+    while high - low > 1e-9 * (1 + high):
+        interval = (low + high) / 2
+        free = [0.0] * lanes
+        for number in range(1, 3 * lanes + 2):
+            begins = number * (interval + stop) - stop
+            if begins < min(free) - 1e-9:
+                low = interval
+                break
+            free[free.index(min(free))] = begins + stop + write
+        else:
+            high = interval
+    return high
 
 
 @cache
-def _longest_work(*case, **other):
-    """The interval with which most work is kept, found by narrowing down."""
-    mtbf, _, write, _ = case
-    low, high = other.pop("least", write), write + 5 * mtbf
-    low = max(low, 0.004 * mtbf)
-    while high - low > 1e-3 * low:
+def _longest(mtbf, stop, least, write=0.0, restart=0.0):
+    """The best interval from `least` on, found by narrowing down."""
+    low = max(least, 1e-3 * mtbf)
+    high = low + 5 * mtbf
+    while high - low > 1e-4 * low:
         trials = np.linspace(low, high, 9).tolist()
-        each = [_work(*case, tau, **other) for tau in trials]
+        each = [_played(mtbf, tau, stop, write, restart) for tau in trials]
         top = int(np.argmax(each))
         low, high = trials[max(top - 1, 0)], trials[min(top + 1, 8)]
     return trials[top]
@@ -285,77 +285,135 @@ def _longest_work(*case, **other):
 
 @question.visible(
     "best_interval",
-    (3600, 60, 300, 0.7, 500),
-    (900, 40, 90, 0.2, 0),
-    (1000, 20, 3600, 0.9, 60),
-    (1200, 150, 20, 0.5, 3000),
+    (3600, 60, 120, 1, 500),
+    (3600, 60, 480, 1, 500),
+    (3600, 60, 1500, 1, 500),
+    (3600, 60, 2100, 3, 900),
+    (3600, 60, 1500, 4, 0),
+    (1200, 150, 20, 1, 300),
 )
-def check_best_interval(mtbf, stop, write, pace, restart):
-    """Question 3: the interval with which most work is kept."""
-    case = (mtbf, stop, write, pace, restart)
+def check_best_interval(mtbf, stop, write, lanes, restart):
+    """Question 3: the interval with which most counts, and the share."""
+    case = (mtbf, stop, write, lanes, restart)
     asked = f"best_interval{case}"
-    got = compare.number(asked, student.call("best_interval", *case))
-    model = _longest_work(mtbf, stop, write, pace)
-    if compare.near(got, model, 0.01 * model):
+    got = student.call("best_interval", *case)
+    yours, share = compare.numbers(asked, got, 2)
+    least = _shortest(stop, write, lanes)
+    model = _longest(mtbf, stop, least)
+    if not compare.near(yours, model, 0.01 * model):
+        _refuse_interval(asked, yours, model, least, case)
+    right = _played(mtbf, model, stop, write, restart)
+    theirs = _played(mtbf, yours, stop, write, restart)
+    if compare.near(share, theirs, 1e-3 * theirs):
         return
-    if got < write:
-        reason = (
-            f"the last checkpoint takes {write:g} s to be written, and only "
-            "one is written at a time"
-        )
-        compare.wrong(asked, got, reason)
-    slow = (1 - pace) * write
-    restarted = mtbf + restart
+    once, never = math.exp(-write / mtbf), math.exp(-restart / mtbf)
+    compare.close(
+        f"{asked}, share",
+        share,
+        right,
+        rel=1e-3,
+        likely=[
+            (value, reason)
+            for value, reason in [
+                (right / once, "what is being written at a failure is lost"),
+                (
+                    right / once**0.5,
+                    "all of the write must be over, not half of it",
+                ),
+                (
+                    right * once ** (1 / lanes - 1),
+                    "lanes write other checkpoints; yours takes as long",
+                ),
+                (right / never, "a life begins with a restart"),
+                (
+                    right / never * mtbf / (mtbf + restart),
+                    "a restart can fail, too",
+                ),
+                (1 - right, "that is the share that is lost"),
+                (
+                    1 - stop / yours - (yours / 2 + write + restart) / mtbf,
+                    "yours is of first order; take the sum over checkpoints",
+                ),
+            ]
+            if abs(value - right) > 1e-3 * right
+        ],
+    )
+
+
+def _refuse_interval(asked, yours, model, least, case):
+    """Say what is wrong with an interval that is not the best one."""
+    mtbf, stop, write, lanes, restart = case
+
+    def least_with(*mistaken):
+        return _longest(mtbf, stop, max(0.0, *mistaken))
+
     young = "yours is of first order, and stops are long here"
     likely = [
-        (_longest_work(mtbf, stop, write, 1), "writing slows the work down"),
+        (least_with(write), f"{lanes} checkpoints may be written at a time"),
         (
-            _longest_work(mtbf, stop, write, 0),
-            "while a checkpoint is written the work goes on, if slowly",
+            least_with(write / lanes),
+            "a lane is busy while the run stops, too; count its rounds from "
+            "the end of one stop to the begin of another",
         ),
         (
-            _longest_work(mtbf, stop, write, pace, first=False),
-            "after a failure nothing is written until the first stop is over",
+            least_with(write / lanes - stop),
+            "a lane must be free when a stop begins, not when it ends",
         ),
         (
-            _longest_work(mtbf, stop, write, 1 - pace),
-            "`pace` is the speed that is left, not the one that is lost",
+            least_with(0.0),
+            "no lane is free when your next stop begins",
+        ),
+        (
+            _longest(mtbf, stop + write, least),
+            "the run does not stand still while a checkpoint is written",
+        ),
+        (
+            _longest(mtbf, stop + write / lanes, least),
+            "writing does not lengthen a round; the run goes on",
         ),
         (model + stop, "the interval ends where the next stop begins"),
-        (max(write, math.sqrt(2 * stop * mtbf)), young),
-        (max(write, math.sqrt(2 * (stop + slow) * mtbf)), young),
-        (max(write, math.sqrt(2 * (stop + write) * mtbf)), young),
         (
-            max(write, math.sqrt(2 * (stop + slow) * restarted)),
+            model + write,
+            "the next round begins while a checkpoint is written",
+        ),
+        (max(least, math.sqrt(2 * stop * mtbf)), young),
+        (max(least, math.sqrt(2 * (stop + write) * mtbf)), young),
+        (
+            max(least, math.sqrt(2 * stop * (mtbf + restart))),
             "a restart takes as long with any interval",
         ),
         (mtbf, "by then the run has failed once, on the average"),
     ]
     for value, reason in likely:
         off = abs(value - model) > 0.01 * model
-        if off and compare.near(got, value, 0.005 * value):
-            compare.wrong(asked, got, reason)
-    yours = _work(mtbf, stop, write, pace, got) if got < 50 * mtbf else 0
-    best = _work(mtbf, stop, write, pace, model)
+        if off and compare.near(yours, value, 0.005 * value):
+            compare.wrong(f"{asked}, interval", yours, reason)
+    if yours < least:
+        reason = "no lane is free when your next stop begins"
+        compare.wrong(f"{asked}, interval", yours, reason)
+    far = yours > 100 * mtbf
+    share = 0.0 if far else _played(mtbf, yours, stop, write, restart)
+    longer = "shorter" if yours > model else "longer"
     compare.wrong(
-        asked,
-        got,
-        f"it keeps {yours:.5g} s of work until a failure, on average, and "
-        f"{best:.5g} s are kept with a "
-        f"{'shorter' if got > model else 'longer'} one",
+        f"{asked}, interval",
+        yours,
+        f"with it {share:.4g} of the time counts; more does with a {longer} "
+        "one",
     )
 
 
 def grade_best_interval():
     """Question 3 with other machines."""
     draw = question.draw("best_interval")
-    for share in (0.01, 0.05, 0.2):
+    for part in (0.01, 0.05, 0.2):
         mtbf = float(draw.uniform(500, 9000))
-        stop = mtbf * share * float(draw.uniform(0.5, 1))
-        restart = float(draw.uniform(0, mtbf))
-        pace = float(draw.uniform(0.2, 0.9))
-        for write in (stop, 6 * stop, 3.5 * mtbf):
-            check_best_interval(mtbf, stop, write, pace, restart)
+        stop = mtbf * part * float(draw.uniform(0.5, 1))
+        best = _longest(mtbf, stop, 0.0)
+        for lanes in (1, 2, 5):
+            restart = float(draw.uniform(0.1, 1)) * mtbf
+            for longer in (0.3, 2.5):  # the lanes are enough, and too few
+                write = longer * (lanes * (best + stop) - stop)
+                check_best_interval(mtbf, stop, write, lanes, restart)
 
 
 # --- 4: another mesh ---------------------------------------------------------
