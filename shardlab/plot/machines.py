@@ -143,7 +143,7 @@ def pod_phases(chips=4):
     """
     if not 2 <= whole("chips", chips) <= 4:
         raise ValueError(f"chips must be 2 to 4, got {chips}")
-    ax, wide, high = canvas(690, 2 * 376), 300, 376
+    ax, wide, high = canvas(690, 376 + 410), 300, 410
     part = {2: "half", 3: "third", 4: "quarter"}[chips]
     most, least = f"{chips - 1}/{chips} V", f"V/{chips}"
     moments = (
@@ -173,6 +173,9 @@ def pod_phases(chips=4):
             arrow(
                 ax, (x + wide + 14, place), (x + 360, place), width=3, head=11
             )
+    for here, there in (((526, 362), (526, 380)), ((526, 380), (152, 380))):
+        wire(ax, here, there, INK, 3)
+    arrow(ax, (152, 380), (152, 410), width=3, head=11)
     return ax
 
 
