@@ -1,5 +1,6 @@
 """Schedules of a pipeline: what each stage does, and when it waits."""
 
+import numpy as np
 from matplotlib.patches import Patch, Rectangle
 
 from shardlab import pipeline
@@ -43,8 +44,8 @@ def gantt(schedules, most=None, width=7.0):
     width    of the figure, in inches
     returns  the axes, one for each schedule, one below the other. A bar bears
              the number of its microbatch where it can be read, with a prime
-             for a stage's second chunk; of two tasks that run as one, the
-             forward is above
+             and a strip below for a stage's second chunk; of two tasks that
+             run as one, the forward is above
     raises   ValueError for no schedule, or an empty one
     source   chapter 11
     """
@@ -97,6 +98,10 @@ def cell(ax, event, kind, microbatch, chunk, rows, pixels):
     corner = float(event.start), event.stage + top
     ax.add_patch(Rectangle(corner, long, high, **LOOKS[kind][1], lw=0.6))
     x, y = float(event.start) + long / 2, event.stage + top + high / 2
+    if chunk:
+        ends = [corner[0], corner[0] + long]
+        ax.fill_between(ends, y + 0.36 * high, y + high / 2, fc=INK, lw=0)
+        y -= 0.06 * high
     label = f"{microbatch}" + "′" * chunk
     letters = len(label) - 0.6 * chunk
     size = min(12, (unit * long - 1) / (0.68 * letters), row * high - 2)
@@ -118,6 +123,8 @@ def legend(figure, schedules):
         for kind, (label, look) in LOOKS.items()
         if kind in kinds
     ]
+    if any(np.any(e.chunk) for run in schedules.values() for e in run):
+        patches.append(Patch(label="′ and a strip: second chunk or stream", fc=INK))
     figure.legend(
         handles=patches,
         loc="lower center",
