@@ -124,7 +124,9 @@ def legend(figure, schedules):
         if kind in kinds
     ]
     if any(np.any(e.chunk) for run in schedules.values() for e in run):
-        patches.append(Patch(label="′ and a strip: second chunk or stream", fc=INK))
+        patches.append(
+            Patch(label="′ and a strip: second chunk or stream", fc=INK)
+        )
     figure.legend(
         handles=patches,
         loc="lower center",
