@@ -125,7 +125,7 @@ def legend(figure, schedules):
     ]
     if any(np.any(e.chunk) for run in schedules.values() for e in run):
         patches.append(
-            Patch(label="′ and a strip: second chunk or stream", fc=INK)
+            Patch(label="second chunk", fc=INK)
         )
     figure.legend(
         handles=patches,
