@@ -124,9 +124,7 @@ def legend(figure, schedules):
         if kind in kinds
     ]
     if any(np.any(e.chunk) for run in schedules.values() for e in run):
-        patches.append(
-            Patch(label="second chunk", fc=INK)
-        )
+        patches.append(Patch(label="second chunk", fc=INK))
     figure.legend(
         handles=patches,
         loc="lower center",
