@@ -819,11 +819,35 @@ def check_forward(p, m, b, D, seed=0):
                 "all of your stages have the results; all but the last return "
                 "zeros",
             ),
+            *_mistimed(In, W, zeros, steps[-1]),
             *_other_outputs(asked, got, exact, steps[p]),
         ],
         show=True,
         place=_place,
     )
+
+
+def _mistimed(In, W, zeros, out):
+    """Results of pipelines whose two rounds do not meet as they should."""
+    p, m = len(W) // 2, len(In)
+    second, early = list(range(p, 2 * p)), []
+    for i, x in enumerate(In):
+        first = [s + p * (i + s >= m) for s in range(p)]
+        early.append(_passed(x, W, first + second))
+    lost = np.concatenate([out[m - p :], 0 * out[: m - p]])
+    for last, words in (
+        (
+            np.stack(early),
+            "your stages all change chunks in one tick; the first round of "
+            "the last microbatches is not over by then",
+        ),
+        (
+            lost,
+            "your stage 0 takes what comes back at once; what came while it "
+            "still read In is lost",
+        ),
+    ):
+        yield np.concatenate([zeros, last[None]]), words
 
 
 def _other_outputs(asked, got, exact, first):
