@@ -4,9 +4,11 @@ from inspect import signature
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import NamedSharding
 
 from shardlab.arguments import takes, whole
+from shardlab.strategies import adam
 from shardlab.strategies.loss import squared_error
 
 
@@ -190,3 +192,29 @@ def placed(name, shape, dtype, mesh, spec):
     return jax.ShapeDtypeStruct(
         shape, dtype, sharding=NamedSharding(mesh, spec)
     )
+
+
+def begin(strategy, mesh, B, D, F, seed=0):
+    """Random arrays to train with; each process makes the pieces of its chips.
+
+    strategy, mesh, B, D, F  as in `arguments`
+
+    seed     the same in every process
+    returns  In, Target, W_in, W_out in float32, and the optimiser states of
+             both weights, as the step of `train` takes them
+    raises   ValueError as `arguments`
+    source   chapter 18
+    """
+    random = np.random.default_rng(whole("seed", seed, least=0))
+
+    def drawn(like):
+        all_of_it = random.normal(size=like.shape).astype(like.dtype)
+        return jax.make_array_from_callback(
+            like.shape, like.sharding, lambda piece: all_of_it[piece]
+        )
+
+    shapes = arguments(strategy, mesh, B, D, F, jnp.float32)
+    In, Target, W_in, W_out = map(drawn, shapes)
+    places = jax.tree.map(lambda x: x.sharding, states(strategy, mesh, D, F))
+    start = jax.jit(lambda *W: tuple(map(adam.start, W)), out_shardings=places)
+    return In, Target, W_in, W_out, *start(W_in, W_out)
