@@ -1,5 +1,6 @@
 """Start the processes of a run, hear them all, leave none behind."""
 
+import dis
 import inspect
 import json
 import os
@@ -134,22 +135,59 @@ def _task(program, arguments):
             "program must be a function, 'module:function' or the Path of a "
             f"file, got {type(program).__name__}"
         )
-    if program.__closure__ or program.__name__ == "<lambda>":
-        raise TypeError(
-            f"program {program.__name__} must be a function of its own text: "
-            "no lambda, and nothing from around it"
-        )
-    try:
-        source = textwrap.dedent(inspect.getsource(program))
-    except OSError:
-        raise TypeError(
-            f"program {program.__name__} has no source that can be read"
-        ) from None
     return {
-        "source": source,
+        "source": "\n".join([*_imports(program), _source(program)]),
         "name": program.__name__,
         "arguments": arguments,
     }
+
+
+def _source(function):
+    """The text of a function that needs nothing from around it."""
+    name = function.__name__
+    if function.__closure__ or name == "<lambda>":
+        raise TypeError(
+            f"program {name} must be a function of its own text: no lambda, "
+            "and nothing from around it"
+        )
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        raise TypeError(
+            f"program {name} has no source that can be read"
+        ) from None
+
+
+def _imports(function):
+    """The lines that give a function's text the modules that it names."""
+    around, lines = function.__globals__, []
+    for name in sorted(_names(function.__code__) & around.keys()):
+        value = around[name]
+        if inspect.ismodule(value):
+            lines.append(f"import {value.__name__} as {name}")
+            continue
+        module = getattr(value, "__module__", None)
+        there = getattr(value, "__qualname__", "")
+        home = sys.modules.get(module) if module != "__main__" else None
+        if home is None or getattr(home, there, None) is not value:
+            raise TypeError(
+                f"program {function.__name__} may use modules and what is "
+                f"imported from them; {name} is neither: hand it over as an "
+                "argument"
+            )
+        lines.append(f"from {module} import {there} as {name}")
+    return lines
+
+
+def _names(code):
+    """The global names that a piece of code reads, in functions inside, too."""
+    found = {
+        one.argval
+        for one in dis.get_instructions(code)
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+    inside = (one for one in code.co_consts if inspect.iscode(one))
+    return found.union(*map(_names, inside))
 
 
 @contextmanager
@@ -286,8 +324,9 @@ def launch(
     When a rank fails, the others have `grace` seconds to say what they see;
     then they are stopped. Whatever happens, no process is left.
 
-    program    a function that needs nothing from outside its own text (it is
-               sent as text), "module:function", or the Path of a program
+    program    a function, which is sent as text: of what is outside it may use
+               modules and what is imported from them; "module:function"; or
+               the Path of a program
     ranks      how many processes
     devices    simulated chips of each; 0: whatever JAX finds
     arguments  for the function: numbers, text, lists and dicts of them; for a

@@ -144,6 +144,28 @@ def test_words_stand_before_the_command_of_a_rank():
     assert run.results == ["chip 0", "chip 1"]
 
 
+AROUND = 3
+
+
+def test_a_program_uses_what_is_imported_around_it():
+    def look(wanted):
+        def inner():
+            return json.dumps([Path(one).name for one in wanted])
+
+        return [inner(), time.strftime("%Y", time.gmtime(0))]
+
+    run = launch(look, 1, arguments=(["a/b"],), echo=None)
+    assert run.results == [['["b"]', "1970"]]
+
+
+def test_a_program_uses_no_value_from_around_it():
+    def look():
+        return AROUND
+
+    with pytest.raises(TypeError, match="AROUND is neither"):
+        launch(look, 1)
+
+
 # ---- what cannot be run ------------------------------------------------------
 
 
