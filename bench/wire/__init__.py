@@ -1,6 +1,6 @@
 """Measure collectives between processes on a wire with a speed and a delay.
 
-    python -m bench.wire --out bench/results/wire.json
+    python -m bench.wire --out shardlab/processes/wire.json
 
 Two network namespaces of Linux stand for two hosts. Between them lies a wire
 that this program plays: it takes every packet in hand, lets no more through

@@ -6,6 +6,7 @@ stands JAX's own runtime, `jax.distributed`; nothing here moves data.
 """
 
 from shardlab.processes.launch import Failed, Line, Run, TimeOut, launch
+from shardlab.processes.measured import measured
 from shardlab.processes.rank import join
 
-__all__ = ["Failed", "Line", "Run", "TimeOut", "join", "launch"]
+__all__ = ["Failed", "Line", "Run", "TimeOut", "join", "launch", "measured"]

@@ -6,9 +6,7 @@ import pytest
 
 from bench.wire import __main__ as command
 from bench.wire import namespaces
-from tests.tree import ROOT
-
-STORED = ROOT / "bench/results/wire.json"
+from shardlab.processes import measured
 
 
 @pytest.mark.long
@@ -51,7 +49,7 @@ def holds_to_the_count(run, slack):
 
 
 def test_what_is_stored_holds_to_the_count():
-    stored = json.loads(STORED.read_text())
+    stored = measured()
     assert len(stored["wires"]) == 3
     for run in stored["loopback"]:
         holds_to_the_count(run, slack=0.02)
