@@ -1211,8 +1211,8 @@ BUDGET = ("bytes", "blocks", "math", "reading", "comm")
 def check_budget(name, X, Y, B, D, F):
     """Question 11: what a block holds on a chip, and what takes longest."""
     asked = f"budget({name!r}, {X}, {Y}, {B}, {D}, {F})"
-    got = student.call("budget", name, X, Y, B, D, F)
-    got, chip = compare.entries(asked, got, 6), hw.chip(name)
+    called = student.call("budget", name, X, Y, B, D, F)
+    got, chip = compare.entries(asked, called, 6), hw.chip(name)
     right = _budget(chip, X, Y, B, D, F)
     likely = _mistaken_budget(chip, X, Y, B, D, F, right)
     for words, answer, expected in zip(BUDGET, got, right, strict=False):

@@ -255,6 +255,7 @@ PLACES = {
         "a layout that is none: infinite numbers",
         "a layout that is none: a size that is no number",
         "a layout that is none: a spec that is no list",
+        "a layout that is none: a word for a dimension",
         "a layout that is none: a dict that is none",
     ),
     ("pipe", "value", "grader"): (
@@ -368,6 +369,7 @@ PLACES = {
         "names that change when they are looked up",
         "a layout that is none: a device twice",
         "a layout that is none: an axis twice",
+        "a layout that is none: an axis twice in one dimension",
     ),
     ("pipe", "repetition", "grader"): (
         "an endless loop when asked",
@@ -412,6 +414,7 @@ PLACES = {
         "a length of a loop that is no constant",
         "a length of a loop that wraps",
         "all_gather in a loop whose counter wraps",
+        "all_gather in a loop that begins beyond its end",
     ),
     ("program", "repetition", "grader"): (
         "a program that prints",
