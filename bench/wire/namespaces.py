@@ -62,6 +62,17 @@ def host(address):
         holder.wait()
 
 
+def renamed(name):
+    """Words before a command that shall see another name of this host.
+
+    name     of the host
+    returns  list of str
+    """
+    user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    script = 'hostname "$0"; exec "$@"'
+    return ["unshare", *user, "--uts", "sh", "-c", script, name]
+
+
 def inside(holder):
     """Words before a command that shall run in a host.
 

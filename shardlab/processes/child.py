@@ -9,8 +9,10 @@ import importlib
 import json
 import os
 import signal
+import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 from shardlab.processes.rank import run_script
@@ -48,6 +50,23 @@ def _apart(native):
     sys.stdout = os.fdopen(own, "w", buffering=1)
 
 
+def _has_address():
+    """Whether this host's name leads to an address, which Gloo asks for."""
+    try:
+        socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        return False
+    return True
+
+
+def _stay_on_loopback():
+    """Let JAX's collectives on CPUs use 127.0.0.1, whatever the host's name."""
+    from jax._src.lib import _jax  # jax 0.10.2 has no public place for this
+
+    make = _jax.make_gloo_tcp_collectives
+    _jax.make_gloo_tcp_collectives = partial(make, hostname="127.0.0.1")
+
+
 def _main():
     """Read a task from standard input, run it, leave its result in a file."""
     pipe = os.dup(0)
@@ -63,6 +82,8 @@ def _main():
     task = json.loads(text)
     _apart(task["native"])
     sys.path[:0] = [p for p in task["path"] if p not in sys.path]
+    if not _has_address():
+        _stay_on_loopback()
     if "script" in task:
         run_script(task["script"], task["arguments"])
         return

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.wire import namespaces
 from shardlab import processes
 from shardlab.processes import __main__ as command
-from shardlab.processes import launch
+from shardlab.processes import child, launch
 
 PATIENCE = 60  # seconds within which something must be gone; it takes none
 REPEATED = 20
@@ -78,6 +79,21 @@ def test_ranks_find_each_other_and_their_results_come_back(ranks, devices):
     assert run.codes == [0] * ranks
     assert sorted(heard) == [f"[{n}] rank {n} of {ranks}" for n in range(ranks)]
     assert run.said(0) == [f"rank 0 of {ranks}"]
+
+
+def test_a_host_whose_name_has_no_address_will_do():
+    def on_loopback(numbers):
+        child._stay_on_loopback()
+        return total(numbers)
+
+    run = launch(on_loopback, 2, 2, ([1.0] * 4,), echo=None)
+    assert run.results == [[4.0, 2]] * 2
+    if namespaces.missing() is None:
+        words = [*namespaces.renamed("nowhere.invalid"), "env"]
+        run = launch(
+            total, 2, 2, ([1.0] * 4,), echo=None, under=lambda _: words
+        )
+        assert run.results == [[4.0, 2]] * 2
 
 
 def test_two_runs_at_once_do_not_meet():
