@@ -215,20 +215,19 @@ def test_what_cannot_cross_is_refused():
 # ---- when a rank fails -------------------------------------------------------
 
 
-def test_a_failure_names_its_rank_and_stops_the_others():
-    def fall(child):
-        import os
-        import subprocess
-        import time
-
+def test_a_failure_names_its_rank_and_stops_the_others(tmp_path):
+    def fall(folder):
         if os.environ["SHARDLAB_RANK"] == "1":
+            while len(list(Path(folder).iterdir())) < 2:
+                time.sleep(0.05)
             raise ValueError("too many tokens")
-        below = subprocess.Popen(["sleep", str(child)])
+        below = subprocess.Popen(["sleep", "3600"])
         print(os.getpid(), below.pid)
-        time.sleep(child)
+        Path(folder, os.environ["SHARDLAB_RANK"]).touch()
+        time.sleep(3600)
 
     with pytest.raises(processes.Failed) as caught:
-        launch(fall, 3, arguments=(3600,), grace=2, echo=None)
+        launch(fall, 3, arguments=(str(tmp_path),), grace=1, echo=None)
     error = caught.value
     assert error.rank == 1
     assert str(error).startswith("rank 1 of 3 ended with exit code 1\n")
@@ -286,9 +285,9 @@ def test_a_run_that_takes_too_long_is_stopped_and_what_it_said_is_kept():
             time.sleep(3600)
 
     with pytest.raises(processes.TimeOut) as caught:
-        launch(wait, 2, seconds=10, echo=None)
+        launch(wait, 2, seconds=15, echo=None)
     run = caught.value.run
-    assert "still running after 10 s" in str(caught.value)
+    assert "still running after 15 s" in str(caught.value)
     assert run.codes[0] is None
     assert gone(run.said(0)[0].split()[1])
 
@@ -337,17 +336,17 @@ def test_a_launcher_that_is_killed_leaves_no_process(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("text", "seconds", "code"),
     [
-        ("print('done')", 0),
-        ("raise SystemExit(7)", 7),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143),
-        ("import time; time.sleep(3600)", 124),
+        ("print('done')", 600, 0),
+        ("raise SystemExit(7)", 600, 7),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 600, 143),
+        ("import time; time.sleep(3600)", 3, 124),
     ],
 )
-def test_the_command_ends_as_its_ranks_do(tmp_path, capfd, text, code):
+def test_the_command_ends_as_its_ranks_do(tmp_path, capfd, text, seconds, code):
     path = str(file(tmp_path, text))
-    words = ["--ranks", "2", "--seconds", "5", "--grace", "1", path]
+    words = ["--ranks", "2", "--seconds", f"{seconds}", "--grace", "1", path]
     assert command.main(words) == code
     if code == 0:
         assert sorted(capfd.readouterr().out.split("\n")) == [
