@@ -9,6 +9,6 @@ is real: JAX, Gloo, TCP, the kernel. A third namespace has nothing but its
 loopback device; there the kernel's own counter says how many bytes a collective
 sends.
 
-It needs Linux, root or user namespaces, and /dev/net/tun; otherwise it says
-what is missing, and ends with status 2.
+It needs Linux, root and /dev/net/tun; otherwise it says what is missing, and
+ends with status 2.
 """

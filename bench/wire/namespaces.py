@@ -15,12 +15,13 @@ from pathlib import Path
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 CLONE_NEWNET = 0x40000000  # linux/sched.h
 MTU = 60_000  # few packets, so that Python keeps up
-TOOLS = ("unshare", "nsenter", "ip")
 
 
 def missing():
     """What this machine lacks, in words; None if nothing."""
-    tried = ["unshare", *_new(), "sh", "-c", f"{_UP}; {_TUN}"]
+    if os.geteuid():
+        return "it needs root, which alone can play a wire between namespaces"
+    tried = ["unshare", *_OWN, "sh", "-c", f"{_UP} && {_TUN}"]
     try:
         subprocess.run(tried, check=True, capture_output=True, text=True)
     except FileNotFoundError:
@@ -32,12 +33,7 @@ def missing():
 
 _UP = "ip link set lo up"
 _TUN = "ip tuntap add dev wire mode tun"
-
-
-def _new():
-    """Options of unshare for a network and a host name of its own."""
-    user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
-    return (*user, "--net", "--uts")
+_OWN = ("--net", "--uts")  # a network and a host name of its own
 
 
 @contextmanager
@@ -49,7 +45,7 @@ def host(address):
     """
     script = f"hostname {address}; {_UP}; echo ready; exec sleep infinity"
     holder = subprocess.Popen(
-        ["unshare", *_new(), "sh", "-c", script],
+        ["unshare", *_OWN, "sh", "-c", script],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -68,9 +64,8 @@ def renamed(name):
     name     of the host
     returns  list of str
     """
-    user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     script = 'hostname "$0"; exec "$@"'
-    return ["unshare", *user, "--uts", "sh", "-c", script, name]
+    return ["unshare", "--uts", "sh", "-c", script, name]
 
 
 def inside(holder):
@@ -79,8 +74,7 @@ def inside(holder):
     holder   as `host` yields it
     returns  list of str
     """
-    user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
-    return ["nsenter", f"--target={holder.pid}", *user, "--net", "--uts"]
+    return ["nsenter", f"--target={holder.pid}", *_OWN]
 
 
 @contextmanager
