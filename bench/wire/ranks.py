@@ -1,5 +1,9 @@
 """What every rank of a measurement runs."""
 
+import math
+import os
+import signal
+import threading
 import time
 
 import jax
@@ -90,6 +94,33 @@ def seconds(kinds, sizes, repeats):
     return found
 
 
+def started_apart(kinds, V, waits, repeats):
+    """When collectives end of which rank 1 begins later than rank 0.
+
+    kinds    names of functions of this module
+    V        as of `prepared`
+    waits    list of seconds that rank 1 waits longer
+    repeats  in a row, after two that do not count
+    returns  dict: kind -> list of [wait, list of when it began and ended]
+    """
+    processes.join()
+    found = {}
+    for kind in kinds:
+        once, found[kind] = prepared(kind, V), []
+        for wait in waits:
+            moments = []
+            for _ in range(repeats + 2):
+                # Both ranks run on this machine, so that they have one clock.
+                full_second = math.ceil(time.time() + 0.5)
+                begin = full_second + wait * jax.process_index()
+                time.sleep(begin - time.time())
+                start = time.time()
+                once()
+                moments.append([start, time.time()])
+            found[kind].append([wait, moments[2:]])
+    return found
+
+
 def bytes_sent(kinds, V, repeats):
     """What the kernel counts on the loopback device, for each time.
 
@@ -107,3 +138,43 @@ def bytes_sent(kinds, V, repeats):
             once()
         found[kind] = (sent() - before) / repeats
     return found
+
+
+def die(rank, heartbeat):
+    """One rank is killed amid a sum, and the others say when they heard.
+
+    rank       that dies, in its third sum; it prints the time before
+    heartbeat  seconds of silence after which JAX gives a process up
+    raises     what JAX raises when another process is dead
+    """
+    processes.join(heartbeat_timeout_seconds=heartbeat)
+    once = prepared("psum", 1 << 20)
+    once()
+    once()
+    if jax.process_index() == rank:
+        killer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGKILL))
+        print(time.time() + 0.2)
+        killer.start()
+    try:
+        while True:
+            once()
+    except Exception as error:
+        print(time.time(), *str(error).splitlines()[:1])
+        raise
+
+
+def waited(heartbeat, seconds):
+    """How long rank 0 waits in a sum for rank 1, which sleeps.
+
+    heartbeat  as of `die`
+    seconds    for which rank 1 sleeps
+    returns    seconds
+    """
+    processes.join(heartbeat_timeout_seconds=heartbeat)
+    once = prepared("psum", 1 << 20)
+    once()
+    start = time.perf_counter()
+    if jax.process_index() == 1:
+        time.sleep(seconds)
+    once()
+    return time.perf_counter() - start

@@ -11,9 +11,15 @@ def measured():
 
     returns  dict: "date", "machine", "versions"; "wires", a list of dicts with
              "delay" in seconds, "rate" in bytes/s and "seconds", from a
-             collective to pairs of V in bytes and seconds; "loopback", a list
-             of dicts with "ranks", "devices", V and the "bytes" that the
-             kernel counted for each collective
+             collective to pairs of V in bytes and seconds; "apart", a dict
+             with "delay", "rate", V and "seconds", from a collective to pairs
+             of how much later one process began and how long it then took;
+             "loopback", a list of dicts with "ranks", "devices", V and the
+             "bytes" that the kernel counted for each collective; "deaths", a
+             list of dicts with the "rank" that was killed, the "heartbeat",
+             when the others "heard" of it and by which "error", and the
+             "seconds" and exit "codes" with which they ended; "absent", a dict
+             of how long one "waited" for another that was "away" and alive
     source   chapter 18
     """
     return json.loads(STORED.read_text())

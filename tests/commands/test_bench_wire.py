@@ -30,6 +30,16 @@ def test_it_measures_or_says_what_is_missing(tmp_path, capsys):
                 assert seconds > wire["delay"] + crosses / wire["rate"]
     for run in found["loopback"]:
         holds_to_the_count(run, slack=0.3)
+    assert all(all(death["codes"]) for death in found["deaths"])
+    assert found["absent"]["waited"] >= found["absent"]["away"]
+    for kind, points in found["apart"]["seconds"].items():
+        for _, seconds in points:
+            # Nothing is faster than two delays and the wire.
+            leaves = found["apart"]["V"] / (1 + (kind not in BOTH_WAYS))
+            assert seconds > 0.99 * (0.02 + leaves / 25e6), kind
+
+
+BOTH_WAYS = ("next_chip", "psum")  # of two chips, each sends all of V
 
 
 def holds_to_the_count(run, slack):
@@ -40,8 +50,8 @@ def holds_to_the_count(run, slack):
         "all_gather": chips - 1,
         "all_to_all": chips - 1,
         "psum": 2 * (chips - 1),
-        # Halving, and then two pairs of four or eight change places.
-        "psum_scatter": chips - 1 + 0.5,
+        # Halving, and then pieces whose number mirrored is another move.
+        "psum_scatter": chips - 1 + {2: 0, 4: 0.5, 8: 0.5, 16: 0.75}[chips],
     }
     assert run["bytes"].keys() == expected.keys()
     for kind, times in expected.items():
@@ -51,6 +61,8 @@ def holds_to_the_count(run, slack):
 def test_what_is_stored_holds_to_the_count():
     stored = measured()
     assert len(stored["wires"]) == 3
+    assert len(stored["loopback"]) == 6
+    assert all(all(death["codes"]) for death in stored["deaths"])
     for run in stored["loopback"]:
         holds_to_the_count(run, slack=0.02)
 
