@@ -2,10 +2,12 @@
 
 from collections import Counter
 from contextlib import contextmanager
+from math import prod
 from typing import NamedTuple
 
 import torch.distributed as dist
 from torch.distributed.tensor import DTensor
+from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import TorchDispatchMode
 
 SPACES = ("c10d", "_c10d_functional", "_c10d_functional_autograd")
@@ -64,6 +66,10 @@ class Ledger(TorchDispatchMode):
                 )
             )
         return out
+
+    def begin(self, part):
+        """From here on what is called belongs to another part of the step."""
+        self.part = part
 
     def stored(self):
         """The records as plain data, equal ones together.
@@ -124,10 +130,6 @@ def group(mesh):
     mesh     dict: axis -> ranks, such as {"X": 512, "Y": 8}
     yields   torch.distributed.DeviceMesh
     """
-    from math import prod
-
-    from torch.testing._internal.distributed.fake_pg import FakeStore
-
     dist.init_process_group(
         "fake", rank=0, world_size=prod(mesh.values()), store=FakeStore()
     )

@@ -7,7 +7,11 @@ adds gradients where PyTorch takes their mean, so each says so.
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import (
+    FSDPModule,
+    MixedPrecisionPolicy,
+    fully_shard,
+)
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -60,22 +64,27 @@ def fsdp(model, mesh, kept=False):
     options = {"mesh": mesh["X"], "reshard_after_forward": not kept}
     for part in (model.W_in, model.W_out, model):
         fully_shard(part, **options)
-        part.set_gradient_divide_factor(1)
-    return model
+    return summing(model)
 
 
 def fsdp_float32(model, mesh):
+    options = {"mesh": mesh["X"], "reshard_after_forward": True}
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
     for part in (model.W_in, model.W_out, model):
-        fully_shard(
-            part, mesh=mesh["X"], reshard_after_forward=True, mp_policy=policy
-        )
-        part.set_gradient_divide_factor(1)
-    return model
+        fully_shard(part, mp_policy=policy, **options)
+    return summing(model)
 
 
 def fsdp_as_it_comes(model, mesh):
-    fully_shard(model, mesh=mesh["X"]).set_gradient_divide_factor(1)
+    return summing(fully_shard(model, mesh=mesh["X"]))
+
+
+def summing(model):
+    """FSDP that adds gradients; Gloo knows no other way to divide by 1."""
+    for part in model.modules():
+        if isinstance(part, FSDPModule):
+            part.set_gradient_divide_factor(1)
+            part.set_force_sum_reduction_for_comms(True)
     return model
 
 

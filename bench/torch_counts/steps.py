@@ -57,7 +57,13 @@ class ByLayout:
         ]
         self.adam = Adam(self.pieces)
 
+    def zero_grad(self):
+        """Gradients begin anew."""
+        for W in self.weights:
+            W.grad = None
+
     def step(self):
+        """Scatter, update this rank's pieces, gather."""
         for piece, W in zip(self.pieces, self.weights, strict=True):
             piece.grad = W.grad.redistribute(placements=[Shard(0)])
         self.adam.step()
@@ -74,7 +80,7 @@ class Program(NamedTuple):
     optimiser  function of the model and the mesh
     model      class of the model
     cut        which dimension of In and Target each axis cuts
-    DTensor    True: In comes as a DTensor
+    distributed  True: In comes as a DTensor
     """
 
     apply: object
@@ -102,11 +108,10 @@ PROGRAMS = {
     "fsdp, weights kept": Program(_kept),
     "fsdp, as it comes": Program(programs.fsdp_as_it_comes),
     "fsdp, float32 sums": Program(programs.fsdp_float32),
-    "megatron": Program(programs.megatron, "XY"),
-    "tp": Program(programs.tp, "XY", cut=WIDTH),
-    "sequence": Program(programs.sequence, "XY", **NORMED),
-    "sequence, Adam of PyTorch": Program(
-        programs.sequence, "XY", optimiser=own_of_torch, **NORMED
+    "megatron": Program(programs.megatron, "Y", cut=()),
+    "tp": Program(programs.tp, "Y", cut=WIDTH),
+    "sequence": Program(
+        programs.sequence, "Y", optimiser=own_of_torch, **NORMED
     ),
     "fsdp_tp": Program(programs.fsdp_tp, "XY", cut=WIDTH),
     "fsdp and sequence": Program(programs.fsdp_sequence, "XY", **NORMED),
@@ -143,21 +148,29 @@ def begin(program, mesh, model):
     return model, program.optimiser(model, mesh)
 
 
-def passes(program, mesh, model, In, Target, between=None):
-    """Forward pass, loss, backward pass.
+def quiet(part):
+    """Nobody listens."""
 
-    program, mesh, model  as of `begin`
-    In, Target            this rank's pieces
-    between               called before backward begins
-    returns               this rank's part of the loss, a float
+
+def step(program, mesh, model, optimiser, In, Target, begins=quiet):
+    """Forward pass, loss, backward pass, update.
+
+    program, mesh     as of `begin`
+    model, optimiser  as it returned them
+    In, Target        this rank's pieces
+    begins            is told when each part begins, by its name
+    returns           this rank's part of the loss, a tensor
     """
+    begins("forward")
+    optimiser.zero_grad()
     if program.distributed:
         In, Target = (
             DTensor.from_local(one, mesh["X"], [Shard(0)])
             for one in (In, Target)
         )
     loss = whole_loss(model(In), Target)
-    if between:
-        between()
+    begins("backward")
     loss.backward()
+    begins("update")
+    optimiser.step()
     return loss.to_local() if program.distributed else loss.detach()
