@@ -6,8 +6,8 @@ tensors on the device "meta" have shapes and no values.
 """
 
 import torch
-from torch.distributed.tensor.experimental._context_parallel import _attention
 from torch.distributed.tensor.debug import CommDebugMode
+from torch.distributed.tensor.experimental._context_parallel import _attention
 
 from bench.torch_counts.fake import said
 from bench.torch_counts.ledger import Ledger, group, names
@@ -28,13 +28,16 @@ def counted(ranks, tokens, heads, d, rotate):
     ).unbind()
     _attention.set_rotate_method(rotate)
     _attention._cp_options.enable_load_balance = False
-    with group({"Z": ranks}) as mesh:
-        with CommDebugMode() as debug, Ledger(names(mesh)) as ledger:
-            Out, lse, *rest = _forward(mesh, Q, K, V, 0.0, True, False)
-            ledger.part = "backward"
-            cum_Q, cum_K, max_Q, max_K, seed, offset, _ = rest
-            others = (cum_Q, cum_K, max_Q, max_K, 0.0, True, seed, offset)
-            _backward(mesh, dOut, Q, K, V, Out, lse, *others)
+    with (
+        group({"Z": ranks}) as mesh,
+        CommDebugMode() as debug,
+        Ledger(names(mesh)) as ledger,
+    ):
+        Out, lse, *rest = _forward(mesh, Q, K, V, 0.0, True, False)
+        ledger.begin("backward")
+        cum_Q, cum_K, max_Q, max_K, seed, offset, _ = rest
+        others = (cum_Q, cum_K, max_Q, max_K, 0.0, True, seed, offset)
+        _backward(mesh, dOut, Q, K, V, Out, lse, *others)
     return {
         "rotate": rotate,
         "mesh": {"Z": ranks},

@@ -1,4 +1,4 @@
-"""A count of bytes: every collective that PyTorch dispatches, with its array."""
+"""A count of bytes: every collective that PyTorch dispatches, written down."""
 
 from collections import Counter
 from contextlib import contextmanager

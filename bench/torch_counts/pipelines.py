@@ -76,7 +76,11 @@ def order(name, p, m):
         "m": m,
         "parts": [parts_of_rank(name, rank, p) for rank in range(p)],
         "orders": [
-            [f"{one}" for one in orders[rank] if one and "REDUCE" not in f"{one}"]
+            [
+                f"{one}"
+                for one in orders[rank]
+                if one and "REDUCE" not in f"{one}"
+            ]
             for rank in range(p)
         ],
     }

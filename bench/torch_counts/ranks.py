@@ -13,7 +13,7 @@ from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import get_schedule_class
 from torch.distributed.tensor import DTensor
 
-from bench.torch_counts import programs, steps
+from bench.torch_counts import steps
 from bench.torch_counts.ledger import Ledger, names
 
 SIZES = {"B": 16, "D": 24, "F": 40}
@@ -100,6 +100,26 @@ def trained(name):
     }
 
 
+def watched(stage):
+    """The list to which a stage writes what it does, such as 1F0, from now on.
+
+    stage    PipelineStage
+    returns  list of str, empty as yet
+    """
+    order = []
+
+    def wrapped(letter, function):
+        def work(microbatch, *others, **named):
+            order.append(f"{stage.stage_index}{letter}{microbatch}")
+            return function(microbatch, *others, **named)
+
+        return work
+
+    stage.forward_one_chunk = wrapped("F", stage.forward_one_chunk)
+    stage.backward_one_chunk = wrapped("B", stage.backward_one_chunk)
+    return order
+
+
 def piped(name):
     """One step of a pipeline: its loss, what a rank sends, its gradients.
 
@@ -114,6 +134,7 @@ def piped(name):
     block = loaded(steps.PROGRAMS["dp"], W_in / D, W_out / F)
     kind = get_schedule_class(name)
     pipe = PipelineStage(block, stage, STAGES, torch.device("cpu"))
+    order = watched(pipe)
     run = kind(pipe, MICROBATCHES, loss_fn=steps.whole_loss, scale_grads=False)
     given = {0: ((In,), {}), STAGES - 1: ((), {"target": Target})}
     args, others = given.get(stage, ((), {}))
@@ -121,15 +142,19 @@ def piped(name):
     for _ in range(2):  # the first step also tells shapes to the neighbours
         block.zero_grad()
         losses.clear()
+        order.clear()
         if "target" in others:
             others["losses"] = losses
         with Ledger(names(mesh) | {"0": "Z"}) as ledger:
             run.step(*args, **others)
-    grads = {f"d{W}": shadows(whole(getattr(block, W).weight.grad)) for W in
-             ("W_in", "W_out")}
+    grads = {
+        f"d{W}": shadows(whole(getattr(block, W).weight.grad))
+        for W in ("W_in", "W_out")
+    }
     return {
         "schedule": name,
         "loss": float(sum(losses)) if losses else None,
+        "order": order,
         "gradients": grads,
         "records": ledger.stored(),
     }

@@ -27,6 +27,7 @@ paths     what chips make of one array side by side, and where they meet
 pipes     films of pipelines, whose stages hand microbatches on
 pods      what leaves pods, rings through them, and verdicts on a grid
 products  products of sharded matrices
+programs  programs side by side
 ticks     plain numbers where a reader wants them
 things    what pictures are made of: chips, wires, machines, blocks, bars
 training  steps of training, what moves in them, and where arrays are cut
@@ -130,6 +131,7 @@ from shardlab.plot.paths import paths
 from shardlab.plot.pipes import pipeline_player
 from shardlab.plot.pods import ports, ring_orders, sum_groups, verdicts
 from shardlab.plot.products import block_matrix, busy, product_player
+from shardlab.plot.programs import programs
 from shardlab.plot.room import room, stacked
 from shardlab.plot.rounds import bisection, idle_links, rounds
 from shardlab.plot.schedules import dealt_layers, gantt, in_flight
@@ -255,6 +257,7 @@ __all__ = [
     "policies",
     "ports",
     "product_player",
+    "programs",
     "rails",
     "reach",
     "ragged_pieces",

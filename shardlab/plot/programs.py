@@ -1,0 +1,69 @@
+"""Programs side by side, as they are written in two worlds."""
+
+import ast
+import textwrap
+from dataclasses import dataclass
+from html import escape
+
+# On a page and in JupyterLab alike: two columns where both have room.
+_BOX = "display:flex;flex-wrap:wrap;gap:0 2em"
+_COLUMN = "flex:1 1 23em;min-width:0"
+_TEXT = "overflow-x:auto;margin:0"
+
+
+def programs(**texts):
+    """Programs beside each other, which Jupyter shows as a cell's last line.
+
+    Where there is no room, as on a phone, they stand below each other.
+
+    texts    title -> source of one or several functions; what a docstring says
+             is left out
+    returns  Programs
+    raises   ValueError for no program
+    source   chapter 20
+    """
+    if not texts:
+        raise ValueError("programs needs a text, got none")
+    return Programs(
+        {
+            title.replace("_", " "): without_docstrings(textwrap.dedent(text))
+            for title, text in texts.items()
+        }
+    )
+
+
+def without_docstrings(text):
+    """The text of a program, less what its docstrings say.
+
+    text     source that Python can read
+    returns  str
+    """
+    lines = text.rstrip().splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and ast.get_docstring(node):
+                span = slice(first.lineno - 1, first.end_lineno)
+                lines[span] = [None] * (span.stop - span.start)
+    return "\n".join(line for line in lines if line is not None)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Texts of programs by title."""
+
+    texts: dict
+
+    def __repr__(self):
+        return "\n\n".join(
+            f"{title}:\n\n{textwrap.indent(text, '    ')}"
+            for title, text in self.texts.items()
+        )
+
+    def _repr_html_(self):
+        columns = "\n".join(
+            f'<div style="{_COLUMN}"><p><b>{escape(title)}</b></p>'
+            f'<pre tabindex="0" style="{_TEXT}">{escape(text)}</pre></div>'
+            for title, text in self.texts.items()
+        )
+        return f'<div class="programs" style="{_BOX}">{columns}</div>'
