@@ -17,6 +17,7 @@ dispatch  films of tokens that travel to their experts and back
 experts   who visits which expert, whose slots are full, and who holds what
 films     chips that hand blocks on, to be played and stepped through
 floors    nodes of GPUs with experts, and a token's ways to them
+foreign   what PyTorch does with the strategies: ghosts, bars, owners, padding
 heights   what is held over a step, below what is done
 interactive  curves that a reader moves with a slider
 kept      what training keeps: in a layer, on a stage, on a chip
@@ -97,6 +98,13 @@ from shardlab.plot.films import (
     terms,
 )
 from shardlab.plot.floors import copies_sent, expert_floor
+from shardlab.plot.foreign import (
+    ghosts,
+    padded_rows,
+    parts_of_steps,
+    state_owners,
+    when_gathered,
+)
 from shardlab.plot.heights import heights, moments
 from shardlab.plot.interactive import Moment, Sweep, sweep
 from shardlab.plot.kept import (
@@ -256,6 +264,11 @@ __all__ = [
     "pod_phases",
     "policies",
     "ports",
+    "ghosts",
+    "padded_rows",
+    "parts_of_steps",
+    "state_owners",
+    "when_gathered",
     "product_player",
     "programs",
     "rails",
