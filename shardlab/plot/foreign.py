@@ -155,27 +155,23 @@ def padded_rows(rows, ranks):
     figure, axes = panels(1, len(rows), size=(6.8, 2.4))
     for ax, (name, whole) in zip(np.ravel(axes), rows.items(), strict=True):
         piece = -(-whole // ranks)
-        held = np.clip(whole - piece * np.arange(ranks), 0, piece)
-        ax.fill_between(
-            range(ranks),
-            held,
-            step="post",
-            color=colour("axis-x-2"),
-            label="held",
-        )
-        ax.fill_between(
-            range(ranks),
-            held,
-            piece,
-            step="post",
-            color=colour("mark"),
-            alpha=0.35,
-            label="padding",
-            linewidth=0,
-        )
+        full, rest = divmod(whole, piece)
+        ends = [(full, piece), (full + (rest > 0), rest), (ranks, 0)]
+        left = 0
+        for right, held in ends:
+            look = {"width": right - left, "align": "edge", "linewidth": 0}
+            ink = colour("axis-x-2")
+            ax.bar(left, held, color=ink, **look, label="held")
+            look |= {"bottom": held, "color": colour("mark"), "alpha": 0.35}
+            ax.bar(left, piece - held, **look, label="padding")
+            left = right
         ax.set_title(f"{name}: {whole:,} rows", loc="left")
         ax.set(xlabel="rank", ylim=(0, 1.25 * piece), xlim=(0, ranks))
     np.ravel(axes)[0].set_ylabel("rows in a message")
-    np.ravel(axes)[-1].legend(frameon=False, ncols=2, loc="upper right")
+    handles, labels = np.ravel(axes)[-1].get_legend_handles_labels()
+    both = dict(zip(labels, handles, strict=True))
+    np.ravel(axes)[-1].legend(
+        both.values(), both, frameon=False, ncols=2, loc="upper right"
+    )
     figure.tight_layout()
     return axes
