@@ -4,7 +4,6 @@ import argparse
 import inspect
 import json
 import platform
-import re
 import sys
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -146,19 +145,35 @@ def main(words=None):
     if lacking := missing():
         print(f"nothing was counted: {lacking}", file=sys.stderr)
         return 2
-    text = json.dumps(everything(), indent=1)
-    options.out.write_text(compact(text) + "\n")
+    text = compact(everything()) + "\n"
+    options.out.write_text(text, encoding="utf-8")
     return 0
 
 
-def compact(text):
+def compact(value, indent=""):
     """JSON in which what holds nothing but numbers and words is one line.
 
-    text     indented JSON
+    value    plain data
+    indent   of the line that it begins on
     returns  str
     """
-    flat = re.compile(r"\[[^\[\]{}]*\]|\{[^\[\]{}]*\}")
-    return flat.sub(lambda one: re.sub(r"\s+", " ", one[0]), text)
+    is_dict = isinstance(value, dict)
+    inside = value.values() if is_dict else value
+    deep = isinstance(value, dict | list | tuple) and any(
+        isinstance(one, dict | list | tuple) for one in inside
+    )
+    if not deep:
+        return json.dumps(value)
+    more = indent + " "
+    if is_dict:
+        parts = [
+            f"{json.dumps(key)}: {compact(one, more)}"
+            for key, one in value.items()
+        ]
+    else:
+        parts = [compact(one, more) for one in value]
+    first, last = "{}" if is_dict else "[]"
+    return f"{first}\n{more}" + f",\n{more}".join(parts) + f"\n{indent}{last}"
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def parts_of_steps(steps, unit, expected):
     ax.set_yticks(range(len(steps)), steps)
     ax.invert_yaxis()
     ax.set(xlabel="bytes of a step, in units of DF", xlim=(0, 19))
-    ax.legend(frameon=False, loc="lower right", fontsize=8)
+    ax.legend(frameon=False, loc="upper right", fontsize=8)
     figure.tight_layout()
     return ax
 

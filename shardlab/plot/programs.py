@@ -5,10 +5,12 @@ import textwrap
 from dataclasses import dataclass
 from html import escape
 
-# On a page and in JupyterLab alike: two columns where both have room.
-_BOX = "display:flex;flex-wrap:wrap;gap:0 2em"
-_COLUMN = "flex:1 1 23em;min-width:0"
-_TEXT = "overflow-x:auto;margin:0"
+# On a page and in JupyterLab alike: two columns where both have room. A line
+# that is too long goes on below, further to the right.
+_BOX = "display:flex;flex-wrap:wrap;gap:0 1em"
+_COLUMN = "flex:1 1 20em;min-width:0"
+_TEXT = "font-size:12px;margin:0;padding:0.7em;white-space:pre-wrap"
+_ON = 4  # characters by which a line that goes on stands to the right
 
 
 def programs(**texts):
@@ -63,7 +65,17 @@ class Programs:
     def _repr_html_(self):
         columns = "\n".join(
             f'<div style="{_COLUMN}"><p><b>{escape(title)}</b></p>'
-            f'<pre tabindex="0" style="{_TEXT}">{escape(text)}</pre></div>'
+            f'<pre style="{_TEXT}">{_lines(text)}</pre></div>'
             for title, text in self.texts.items()
         )
         return f'<div class="programs" style="{_BOX}">{columns}</div>'
+
+
+def _lines(text):
+    """Lines in HTML, each with its indentation."""
+    shown = []
+    for line in text.splitlines():
+        deep = len(line) - len(line.lstrip()) + _ON
+        style = f"display:block;padding-left:{deep}ch;text-indent:-{deep}ch"
+        shown.append(f'<span style="{style}">{escape(line) or " "}</span>')
+    return "".join(shown)
