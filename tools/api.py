@@ -38,7 +38,7 @@ PAGES = {
         "Every way to train, one module each; a program of JAX that runs on a "
         "mesh of any size. [Every strategy on one page](../strategies.md) "
         "shows that each gives the numbers of one device.",
-        ("strategies", "transformer", "processes"),
+        ("strategies", "transformer", "processes", "foreign"),
     ),
 }
 FOLDER = ROOT / "book/library"

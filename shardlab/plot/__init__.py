@@ -17,7 +17,6 @@ dispatch  films of tokens that travel to their experts and back
 experts   who visits which expert, whose slots are full, and who holds what
 films     chips that hand blocks on, to be played and stepped through
 floors    nodes of GPUs with experts, and a token's ways to them
-foreign   what PyTorch does with the strategies: ghosts, bars, owners, padding
 heights   what is held over a step, below what is done
 interactive  curves that a reader moves with a slider
 kept      what training keeps: in a layer, on a stage, on a chip
@@ -28,7 +27,6 @@ paths     what chips make of one array side by side, and where they meet
 pipes     films of pipelines, whose stages hand microbatches on
 pods      what leaves pods, rings through them, and verdicts on a grid
 products  products of sharded matrices
-programs  programs side by side
 ticks     plain numbers where a reader wants them
 things    what pictures are made of: chips, wires, machines, blocks, bars
 training  steps of training, what moves in them, and where arrays are cut
@@ -98,13 +96,6 @@ from shardlab.plot.films import (
     terms,
 )
 from shardlab.plot.floors import copies_sent, expert_floor
-from shardlab.plot.foreign import (
-    ghosts,
-    padded_rows,
-    parts_of_steps,
-    state_owners,
-    when_gathered,
-)
 from shardlab.plot.heights import heights, moments
 from shardlab.plot.interactive import Moment, Sweep, sweep
 from shardlab.plot.kept import (
@@ -139,7 +130,6 @@ from shardlab.plot.paths import paths
 from shardlab.plot.pipes import pipeline_player
 from shardlab.plot.pods import ports, ring_orders, sum_groups, verdicts
 from shardlab.plot.products import block_matrix, busy, product_player
-from shardlab.plot.programs import programs
 from shardlab.plot.room import room, stacked
 from shardlab.plot.rounds import bisection, idle_links, rounds
 from shardlab.plot.schedules import dealt_layers, gantt, in_flight
@@ -264,13 +254,7 @@ __all__ = [
     "pod_phases",
     "policies",
     "ports",
-    "ghosts",
-    "padded_rows",
-    "parts_of_steps",
-    "state_owners",
-    "when_gathered",
     "product_player",
-    "programs",
     "rails",
     "reach",
     "ragged_pieces",

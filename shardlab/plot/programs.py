@@ -8,8 +8,11 @@ from html import escape
 # On a page and in JupyterLab alike: two columns where both have room. A line
 # that is too long goes on below, further to the right.
 _BOX = "display:flex;flex-wrap:wrap;gap:0 1em"
-_COLUMN = "flex:1 1 20em;min-width:0"
-_TEXT = "font-size:12px;margin:0;padding:0.7em;white-space:pre-wrap"
+_COLUMN = "flex:1 1 17em;min-width:0"
+_TEXT = (
+    "font-size:12px;margin:0;padding:0.7em;"
+    "white-space:pre-wrap;overflow-wrap:anywhere"
+)
 _ON = 4  # characters by which a line that goes on stands to the right
 
 
@@ -77,5 +80,10 @@ def _lines(text):
     for line in text.splitlines():
         deep = len(line) - len(line.lstrip()) + _ON
         style = f"display:block;padding-left:{deep}ch;text-indent:-{deep}ch"
-        shown.append(f'<span style="{style}">{escape(line) or " "}</span>')
+        code, mark, comment = line.partition("  # ")
+        words = escape(code).replace("(", "(<wbr>") or " "
+        if mark:  # a comment stays whole
+            aside = escape(mark[1:] + comment)
+            words += f' <span style="white-space:nowrap">{aside}</span>'
+        shown.append(f'<span style="{style}">{words}</span>')
     return "".join(shown)

@@ -32,6 +32,8 @@ LAYERS = {
     "tools/pdf.py": {"book", "test"},
     "tools": {"grade", "book"},
     "book/extensions": {"grade", "book"},
+    # What needs PyTorch has a list of its own, which nothing else installs.
+    "bench/torch_counts": {"torch"},
     "bench": {"grade", "book"},
     "tests": {"grade", "book", "test"},
 }
@@ -44,6 +46,11 @@ def declared():
     path = ROOT / "pyproject.toml"
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     lists = {"": project["dependencies"], **project["optional-dependencies"]}
+    lists["torch"] = [
+        line
+        for line in (ROOT / "requirements-torch.txt").read_text().splitlines()
+        if line.startswith("torch==")
+    ]
     return {
         layer: {re.split(r"[\[=]", line)[0].lower() for line in lines}
         for layer, lines in lists.items()
