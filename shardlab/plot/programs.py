@@ -1,6 +1,7 @@
 """Programs side by side, as they are written in two worlds."""
 
 import ast
+import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
@@ -81,7 +82,7 @@ def _lines(text):
         deep = len(line) - len(line.lstrip()) + _ON
         style = f"display:block;padding-left:{deep}ch;text-indent:-{deep}ch"
         code, mark, comment = line.partition("  # ")
-        words = escape(code).replace("(", "(<wbr>") or " "
+        words = re.sub(r"\((?!\))", "(<wbr>", escape(code)) or " "
         if mark:  # a comment stays whole
             aside = escape(mark[1:] + comment)
             words += f' <span style="white-space:nowrap">{aside}</span>'
