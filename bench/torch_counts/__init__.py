@@ -7,6 +7,6 @@ needs the packages of requirements-torch.txt and no accelerator. Programs in
 process group, where one process plays one rank of 8 or of 4,096; `ledger`
 adds up bytes beside PyTorch's own CommDebugMode. `pipelines` lists the orders
 of PyTorch's schedules, `attention` its context parallelism, and `ranks` trains
-on real processes that speak through Gloo. What chapter 20 shows is stored in
+on real processes that speak through Gloo. What chapter 19 shows is stored in
 shardlab/foreign/torch.json.
 """

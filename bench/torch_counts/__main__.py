@@ -100,7 +100,7 @@ def shown():
 
 
 def everything():
-    """All that chapter 20 shows.
+    """All that chapter 19 shows.
 
     returns  dict of plain data
     """

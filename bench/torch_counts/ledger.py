@@ -26,7 +26,7 @@ class Record(NamedTuple):
     dtype    what is moved, such as bfloat16
     V        bytes of the whole array of the group: after a gather, before a
              scatter or a sum; of a permute or a broadcast, the message
-    source   chapter 20
+    source   chapter 19
     """
 
     part: str
@@ -41,7 +41,7 @@ class Ledger(TorchDispatchMode):
     """While it is entered, it writes down each collective that is called.
 
     axes     dict: name of a process group -> name of its mesh axis
-    source   chapter 20
+    source   chapter 19
     """
 
     def __init__(self, axes):

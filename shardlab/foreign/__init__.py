@@ -34,7 +34,7 @@ def stored():
              "by_module", the latter for each module of FSDP with tensor
              parallelism; "pipelines", orders of schedules; "gloo", losses and
              gradients on real processes
-    source   chapter 20
+    source   chapter 19
     """
     return json.loads(STORED.read_text(encoding="utf-8"))
 
@@ -48,7 +48,7 @@ def counted(strategy, **mesh):
               kind, axis, ranks, dtype, V in bytes and times; "debug_mode",
               from calls to how often CommDebugMode saw them
     raises    ValueError that names the strategy or the mesh
-    source    chapter 20
+    source    chapter 19
     """
     runs = {
         (run["strategy"], *run["mesh"].items()): run
@@ -70,7 +70,7 @@ def volume(records, axis=None, part=None):
     part     forward, backward or update; None: all
     returns  bytes: V for AllGather and ReduceScatter, 2V for AllReduce, V/4
              for AllToAll, the message for a permute and a broadcast
-    source   chapter 20
+    source   chapter 19
     """
     chosen = [
         VOLUME[record["kind"]] * record["V"] * record["times"]
@@ -90,7 +90,7 @@ def orders(schedule, ran=False):
     returns   a list for each rank of (kind, microbatch, chunk), and the way of
               each microbatch: what `shardlab.pipeline.play` takes
     raises    ValueError for a schedule that is not stored
-    source    chapter 20
+    source    chapter 19
     """
     ranks, parts = _orders(ran)[schedule]
     place = {
@@ -136,7 +136,7 @@ def gathers_by_module():
     """AllGathers of weights that CommDebugMode saw in each linear's passes.
 
     returns  dict: (module, part) -> how many, of FSDP with tensor parallelism
-    source   chapter 20
+    source   chapter 19
     """
     found = stored()["by_module"]
     modules = [name for name in found if "." in name]

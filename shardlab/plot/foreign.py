@@ -13,7 +13,7 @@ def ghosts():
     """One rank that computes, among 7 and among 4,095 that do not exist.
 
     returns  the axes
-    source   chapter 20
+    source   chapter 19
     """
     ax = canvas(600, 270)
     real = colour("axis-x-3")
@@ -51,7 +51,7 @@ def parts_of_steps(steps, unit, expected):
     unit      bytes that count as 1 on the axis
     expected  dict: name -> bytes that the book's formula says
     returns   the axes
-    source    chapter 20
+    source    chapter 19
     """
     figure, axes = panels(1, 1, size=(6.6, 0.42 * len(steps) + 0.9))
     ax = np.ravel(axes)[0]
@@ -94,7 +94,7 @@ def state_owners(dealt, cut, names):
     dealt, cut  for each parameter a list of bytes, one for each rank
     names       of the parameters
     returns     the axes
-    source      chapter 20
+    source      chapter 19
     """
     figure, axes = panels(1, 2, size=(6.6, 2.4), sharey=True)
     titles = "dealt out whole", "cut in eight"
@@ -127,7 +127,7 @@ def when_gathered(gathers):
 
     gathers  dict: (module, part) -> AllGathers, in the order of the passes
     returns  the axes
-    source   chapter 20
+    source   chapter 19
     """
     ax = canvas(620, 190)
     for n, ((module, part), count) in enumerate(gathers.items()):
@@ -150,7 +150,7 @@ def padded_rows(rows, ranks):
     rows     dict: name -> rows of the whole matrix
     ranks    how many
     returns  the axes
-    source   chapter 20
+    source   chapter 19
     """
     figure, axes = panels(1, len(rows), size=(6.8, 2.4))
     for ax, (name, whole) in zip(np.ravel(axes), rows.items(), strict=True):

@@ -26,7 +26,7 @@ def programs(**texts):
              is left out
     returns  Programs
     raises   ValueError for no program
-    source   chapter 20
+    source   chapter 19
     """
     if not texts:
         raise ValueError("programs needs a text, got none")
