@@ -54,6 +54,7 @@ def add(group, bucket):
 
 
 def dp(model, mesh):
+    """Data parallelism: DDP over X, whose hook adds."""
     group = mesh["X"].get_group()
     model = DistributedDataParallel(model, process_group=group)
     model.register_comm_hook(group, add)
@@ -61,6 +62,7 @@ def dp(model, mesh):
 
 
 def fsdp(model, mesh, kept=False):
+    """FSDP2 over X; kept=True lets whole weights wait for backward."""
     options = {"mesh": mesh["X"], "reshard_after_forward": not kept}
     for part in (model.W_in, model.W_out, model):
         fully_shard(part, **options)
@@ -68,6 +70,7 @@ def fsdp(model, mesh, kept=False):
 
 
 def fsdp_float32(model, mesh):
+    """The same with bf16 weights and gradients summed in float32."""
     options = {"mesh": mesh["X"], "reshard_after_forward": True}
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
     for part in (model.W_in, model.W_out, model):
@@ -76,6 +79,7 @@ def fsdp_float32(model, mesh):
 
 
 def fsdp_as_it_comes(model, mesh):
+    """FSDP2 in one call, with nothing said."""
     return summing(fully_shard(model, mesh=mesh["X"]))
 
 
@@ -89,11 +93,13 @@ def summing(model):
 
 
 def megatron(model, mesh):
+    """Tensor parallelism over Y; In[B, D] and Out[B, D] are whole."""
     plan = {"W_in": ColwiseParallel(), "W_out": RowwiseParallel()}
     return parallelize_module(model, mesh["Y"], plan)
 
 
 def tp(model, mesh):
+    """Tensor parallelism over Y; In[B, D_Y] and Out[B, D_Y]."""
     plan = {
         "W_in": ColwiseParallel(input_layouts=Shard(1)),
         "W_out": RowwiseParallel(output_layouts=Shard(1)),
@@ -102,6 +108,7 @@ def tp(model, mesh):
 
 
 def sequence(model, mesh):
+    """Sequence parallelism over Y; In[B_Y, D] and Out[B_Y, D]."""
     plan = {
         "norm": SequenceParallel(sequence_dim=0),
         "W_in": ColwiseParallel(input_layouts=Shard(0)),
@@ -111,14 +118,17 @@ def sequence(model, mesh):
 
 
 def fsdp_tp(model, mesh):
+    """FSDP2 over X of what TP has cut over Y."""
     return fsdp(tp(model, mesh), mesh)
 
 
 def fsdp_sequence(model, mesh):
+    """FSDP2 over X of what sequence parallelism has cut over Y."""
     return fsdp(sequence(model, mesh), mesh)
 
 
 def by_layout(model, mesh):
+    """Weights as DTensors that are whole on every rank of X."""
     for part in (model.W_in, model.W_out):
         whole = distribute_tensor(
             part.weight, mesh["X"], [Replicate()], src_data_rank=None
