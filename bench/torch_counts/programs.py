@@ -83,6 +83,13 @@ def fsdp_as_it_comes(model, mesh):
     return summing(fully_shard(model, mesh=mesh["X"]))
 
 
+def fsdp_without_root(model, mesh):
+    """FSDP2 on each linear, and not on the block."""
+    for part in (model.W_in, model.W_out):
+        fully_shard(part, mesh=mesh["X"])
+    return summing(model)
+
+
 def summing(model):
     """FSDP that adds gradients; Gloo knows no other way to divide by 1."""
     for part in model.modules():

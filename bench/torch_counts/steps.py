@@ -107,6 +107,7 @@ PROGRAMS = {
     "fsdp": Program(programs.fsdp),
     "fsdp, weights kept": Program(_kept),
     "fsdp, as it comes": Program(programs.fsdp_as_it_comes),
+    "fsdp, no root": Program(programs.fsdp_without_root),
     "fsdp, float32 sums": Program(programs.fsdp_float32),
     "megatron": Program(programs.megatron, "Y", cut=()),
     "tp": Program(programs.tp, "Y", cut=WIDTH),
