@@ -83,14 +83,12 @@ def timed_apart(delay, rate, effort):
     for kind in COUNTED:
         found[kind] = []
         for ours, theirs in zip(*(rank[kind] for rank in ranks), strict=True):
-            took = [
-                max(ends) - max(begins)
-                for begins, ends in (
-                    zip(*both, strict=True)
-                    for both in zip(ours[1], theirs[1], strict=True)
-                )
-            ]
-            found[kind].append([ours[0], median(took)])
+            late, took = [], []
+            for turns in zip(ours[1], theirs[1], strict=True):
+                begins, ends = zip(*turns, strict=True)
+                late.append(begins[1] - begins[0])
+                took.append(max(ends) - max(begins))
+            found[kind].append([median(late), median(took)])
     return {"delay": delay, "rate": rate, "V": V, "seconds": found}
 
 

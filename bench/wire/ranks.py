@@ -9,6 +9,7 @@ import time
 import jax
 import numpy as np
 from jax import NamedSharding, P, lax
+from jax.experimental import multihost_utils
 from jax.sharding import AxisType
 
 from bench.wire.namespaces import sent
@@ -110,15 +111,23 @@ def started_apart(kinds, V, waits, repeats):
         for wait in waits:
             moments = []
             for _ in range(repeats + 2):
-                # Both ranks run on this machine, so that they have one clock.
-                full_second = math.ceil(time.time() + 0.5)
-                begin = full_second + wait * jax.process_index()
+                begin = _agreed_second() + wait * jax.process_index()
                 time.sleep(begin - time.time())
                 start = time.time()
                 once()
                 moments.append([start, time.time()])
             found[kind].append([wait, moments[2:]])
     return found
+
+
+def _agreed_second():
+    """A full second soon to come, the same for all ranks.
+
+    They run on one machine and so have one clock, but each on its own may
+    look at it before or after a second is full.
+    """
+    soon = np.int32(math.ceil(time.time() + 0.5))
+    return int(multihost_utils.broadcast_one_to_all(soon))
 
 
 def bytes_sent(kinds, V, repeats):

@@ -13,7 +13,8 @@ def measured():
              "delay" in seconds, "rate" in bytes/s and "seconds", from a
              collective to pairs of V in bytes and seconds; "apart", a dict
              with "delay", "rate", V and "seconds", from a collective to pairs
-             of how much later one process began and how long it then took;
+             of how much later one process began, as its clock says, and how
+             long it then took;
              "loopback", a list of dicts with "ranks", "devices", V and the
              "bytes" that the kernel counted for each collective; "deaths", a
              list of dicts with the "rank" that was killed, the "heartbeat",
