@@ -212,6 +212,19 @@ def law(N, points):
     return start / (2 * (N - 1)), 2 * (N - 1) / N / slope
 
 
+# %% law wrong: through the ends
+def law(N, points):
+    (V, seconds), (more, longer) = points[0], points[-1]
+    beta = (longer - seconds) / (more - V)
+    return (seconds - beta * V) / (2 * (N - 1)), 2 * (N - 1) / N / beta
+
+
+# %% law wrong: one end for each
+def law(N, points):
+    (_, seconds), (more, longer) = points[0], points[-1]
+    return seconds / (2 * (N - 1)), 2 * (N - 1) / N * more / longer
+
+
 # %% law wrong: alpha of all rounds
 def law(N, points):
     V, seconds = np.array(points).T
