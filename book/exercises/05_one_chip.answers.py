@@ -177,6 +177,15 @@ def training_memory(params, L, S, T, D, F, recipe, hbm):
     return [states, S * each, 0]
 
 
+# %% memory wrong: a byte must be left
+def training_memory(params, L, S, T, D, F, recipe, hbm):
+    states, sequence = params * sum(recipe), 2 * L * T * (F + F + D)
+    for chips in range(1, S + 1):
+        if states / chips + -(-S // chips) * sequence < hbm:
+            return [states, S * sequence, chips]
+    return [states, S * sequence, 0]
+
+
 # %% memory right: by the sequences of the fullest chip
 def training_memory(params, L, S, T, D, F, recipe, hbm):
     states = sum(size * params for size in recipe)
@@ -663,6 +672,12 @@ def count_parameters(L, D, F, N, K, H, V, gated, tied):
     return L * (mlp + 4 * D * N * H + 2 * D) + vocabulary + D
 
 
+# %% parameters wrong: attention has four square matrices
+def count_parameters(L, D, F, N, K, H, V, gated, tied):
+    mlp = (3 if gated else 2) * D * F
+    return L * (mlp + 4 * D * D + 2 * D) + (1 if tied else 2) * V * D + D
+
+
 # %% parameters wrong: the last norm is forgotten
 def count_parameters(L, D, F, N, K, H, V, gated, tied):
     mlp = (3 if gated else 2) * D * F
@@ -900,6 +915,28 @@ def rent(job, machine, days):
     return 0
 
 
+# %% rent wrong: a byte must be left
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(machine["unit"], machine["most"] + 1, machine["unit"]):
+        fits = 16 * job["P"] / N + job["S"] // N * sequence < machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+    return 0
+
+
+# %% rent wrong: more than there are
+def rent(job, machine, days):
+    seconds = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
+    sequence = 2 * job["L"] * job["T"] * job["D"]
+    for N in range(machine["unit"], job["S"] + 1, machine["unit"]):
+        fits = 16 * job["P"] / N + job["S"] // N * sequence <= machine["hbm"]
+        if seconds / N <= days * 86400 and job["S"] % N == 0 and fits:
+            return N
+    return 0
+
+
 # %% rent right: from the sequences of a chip
 def rent(job, machine, days):
     need = 6 * job["P"] * job["tokens"] / (0.4 * machine["flops"])
@@ -967,6 +1004,16 @@ def faster(B, D, F, old, new):
 def faster(B, D, F, old, new):
     def seconds(flops, bandwidth):
         product = max(2 * B * D * F / flops, 2 * D * F / bandwidth)
+        return 6 * product + 28 * 2 * D * F / bandwidth
+
+    return seconds(*old) / seconds(*new)
+
+
+# %% faster wrong: four bytes an element
+def faster(B, D, F, old, new):
+    def seconds(flops, bandwidth):
+        moved = 4 * (B * D + D * F + B * F) / bandwidth
+        product = max(2 * B * D * F / flops, moved)
         return 6 * product + 28 * 2 * D * F / bandwidth
 
     return seconds(*old) / seconds(*new)

@@ -33,6 +33,16 @@ def kept(s, b, h, a, g, F):
     return s * b * (8 * h + 4 * g * (h // a) + 4 * a + 4 * F)
 
 
+# %% kept wrong: what attention gives is forgotten
+def kept(s, b, h, a, g, F):
+    return s * b * (6 * h + 4 * g * (h // a) + 4 * a + 6 * F)
+
+
+# %% kept wrong: only the result of the gate
+def kept(s, b, h, a, g, F):
+    return s * b * (8 * h + 4 * g * (h // a) + 4 * a + 2 * F)
+
+
 # %% kept wrong: thirty-four
 def kept(s, b, h, a, g, F):
     return 34 * s * b * h
@@ -194,6 +204,34 @@ def chosen(limit, s, b, h, a):
         size = sum(sizes[name] for name in names) + 2 * len(heads)
         if size <= room and size > most:
             best, most = names + heads, size
+    return best
+
+
+# %% chosen wrong: heads are worth two products
+def chosen(limit, s, b, h, a):
+    sizes = {"QKV": 6, "heads": 2, "middle": 2, "hidden": 8}
+    inner = {"QKV": h, "heads": 2 * s, "middle": h, "hidden": h}
+    best, spared = [], 0
+    for choice in range(16):
+        names = [name for n, name in enumerate(sizes) if choice >> n & 1]
+        size = 2 + sum(sizes[name] for name in names)
+        work = sum(sizes[name] * inner[name] for name in names)
+        if size * s * b * h <= limit and work > spared:
+            best, spared = names, work
+    return best
+
+
+# %% chosen wrong: the middle is worth half as much again
+def chosen(limit, s, b, h, a):
+    sizes = {"QKV": 6, "heads": 2, "middle": 2, "hidden": 8}
+    inner = {"QKV": h, "heads": s, "middle": 1.5 * h, "hidden": h}
+    best, spared = [], 0
+    for choice in range(16):
+        names = [name for n, name in enumerate(sizes) if choice >> n & 1]
+        size = 2 + sum(sizes[name] for name in names)
+        work = sum(sizes[name] * inner[name] for name in names)
+        if size * s * b * h <= limit and work > spared:
+            best, spared = names, work
     return best
 
 
@@ -410,6 +448,13 @@ def fullest(schedule, p, m, stage, L, small, large):
     return held * (L // p) * small + large, time
 
 
+# %% fullest wrong: one backward too early
+def fullest(schedule, p, m, stage, L, small, large):
+    held = m if schedule == "GPipe" else min(m, p - stage)
+    time = p - 1 + (m if schedule == "GPipe" else 1) + 3 * (p - 2 - stage)
+    return held * (L // p) * small + large, time
+
+
 # %% fullest wrong: the end of the warm-up
 def fullest(schedule, p, m, stage, L, small, large):
     held = m if schedule == "GPipe" else min(m, p - stage)
@@ -506,6 +551,21 @@ def design(params, L, s, h, a, hbm, chips, t, sp):
         "none": L * (selective + 5 * a * s * s / t),
         "selective": L * selective,
         "full": L * 2 * s * h / stream,
+    }
+    for policy, size in each.items():
+        if size <= room:
+            return policy, int(room // size)
+    return "nothing", 0
+
+
+# %% design wrong: the input of the layer that runs again is there already
+def design(params, L, s, h, a, hbm, chips, t, sp):
+    room, stream = hbm - 16 * params / chips, t if sp else 1
+    selective = s * h * (10 / stream + 24 / t)
+    each = {
+        "none": L * (selective + 5 * a * s * s / t),
+        "selective": L * selective,
+        "full": (L - 1) * 2 * s * h / stream + selective,
     }
     for policy, size in each.items():
         if size <= room:

@@ -297,7 +297,7 @@ def _gate_mistakes(name, dOut, arrays):
 
     said = "your silu has the derivative sigma; sigma depends on z as well"
     yield mistaken("sigma"), said
-    yield mistaken("linear"), "you forget silu"
+    yield mistaken("linear"), "you leave out silu, or its derivative"
     yield right[at].T, f"your {name} is transposed; its shape is its array's"
     if name == "dW_gate":
         said = "your dGate lacks a factor: silu(Gate) was multiplied by Up"
@@ -412,6 +412,9 @@ def check_flops(B, T, D, F, N, K, H):
         (forward - 2 * B * D * F, "you leave out the gate"),
     ):
         likely.append(([wrong, 2 * wrong], sentence))
+    square = forward + 2 * B * (4 * D * D - 2 * D * N * H - 2 * D * K * H)
+    said = "you give attention four matrices D x D; heads have H elements"
+    likely.append(([square, 2 * square], said))
     sizes = (B, T, D, F, N, K, H)
     asked = f"layer_flops({', '.join(map(str, sizes))})"
     got = student.call("layer_flops", *sizes)
@@ -493,7 +496,7 @@ def check_ridge(D, F, flops, hbm_bw, act, weight):
         if not isinstance(got, str):
             said = (
                 "you find a batch, but however many tokens there are, moving "
-                "In and Tmp takes longer than the arithmetic"
+                'In and Tmp takes longer than the arithmetic: "never"'
             )
             compare.wrong(asked, got, said)
         compare.equal(asked, got, "never")
@@ -572,6 +575,10 @@ def check_parameters(*sizes):
             expected + 2 * L * D * (N - K) * H,
             "you give keys and values N heads; they have K",
         ),
+        (
+            expected + L * (4 * D * D - 2 * D * N * H - 2 * D * K * H),
+            "you give attention four matrices D x D; heads have H elements",
+        ),
     ]
     if gated:
         likely.append((expected - L * D * F, "you leave out the gate"))
@@ -648,6 +655,7 @@ _13B = (13_015_864_320, 40, 1000, 4096, 5120, 13824)
     (100, 1, 5, 2, 20, 40, [2, 2, 4, 4, 4], 1300),
     (6000, 3, 7, 10, 20, 30, [2, 2, 4, 2, 2], 5000),
     (100, 1, 3, 2, 20, 40, [2, 2, 4, 4, 4], 3000),
+    (100, 1, 4, 2, 20, 40, [2, 2, 4, 4, 4], 800),
 )
 def check_memory(params, L, S, T, D, F, recipe, hbm):
     """Question 7: bytes of states and of activations, and the chips for both.
@@ -699,13 +707,20 @@ def check_memory(params, L, S, T, D, F, recipe, hbm):
             "you round sequences down; some chip has one more",
         ),
         (
+            _fewest(states, each, S, hbm - Fraction(1, 10**6)),
+            "a chip may be full to the last byte",
+        ),
+        (
             _fewest(states, each, S, hbm, "copied"),
             "you give every chip all states; they are cut evenly",
         ),
         (expected - 1, "yours is one chip too few"),
     ]
     if not expected:
-        said = "you find a number, but no number of chips is enough"
+        said = (
+            "you find a number, but each chip gets at least one sequence, and "
+            f"no number of chips from 1 to {S} holds its share"
+        )
         likely.insert(0, (got[2], said))
     elif expected > 1:
         likely.append((expected + 1, "yours is one chip too many"))
@@ -1031,6 +1046,9 @@ def _smallest(job, machine, days, ask=ALL):
     (TOY, SMALL, 0.3),
     (TOY | {"L": 1}, SMALL | {"hbm": 55_000}, 0.9),
     (TOY, SMALL | {"most": 30}, 0.07),
+    (TOY, SMALL | {"most": 8}, 0.3),
+    (TOY | {"L": 1}, SMALL | {"hbm": 46_000}, 0.9),
+    (TOY | {"tokens": 7.2e11}, SINGLE, 0.125),
 )
 def check_rent(job, machine, days):
     """Question 10: the fewest chips for a run.
@@ -1040,8 +1058,10 @@ def check_rent(job, machine, days):
     days     that the run may take
     """
     given = {key: value for key, value in machine.items() if key != "name"}
-    asked = f"rent for S = {job['S']}, T = {job['T']} on {machine['name']}"
-    asked += f" in {days} days"
+    numbers = ", ".join(f"{key} = {value:g}" for key, value in job.items())
+    chip = f"{machine['flops']:g} FLOP/s and {machine['hbm']:g} bytes a chip"
+    asked = f"rent for {numbers} in {days} days on at most {machine['most']} "
+    asked += f"chips, {machine['name']}, {chip}"
     got = student.call("rent", job, given, days)
     expected = _smallest(job, machine, days)
     without = {
@@ -1061,7 +1081,8 @@ def check_rent(job, machine, days):
         said = f"you rent a part of a unit of {machine['unit']} chips"
         compare.wrong(asked, got, said)
     if expected and not found:
-        compare.wrong(asked, got, "you find none, but one is enough")
+        said = "you find no number of chips, but there is one"
+        compare.wrong(asked, got, said)
     if found > expected > 0:
         likely.append((found, "you rent more chips than it takes"))
     if not expected:
@@ -1138,6 +1159,8 @@ def _faster_mistakes(work, D, F, old, new):
     yield with_work(products, 0), "you leave out the update"
     yield with_work(products, touched // 2), "you update half of the weights"
     yield with_work(weights, touched), "you move the weights only"
+    wide = [(math, 2 * size) for math, size in products]
+    yield with_work(wide, touched), "you move 4 bytes an element; bf16 has 2"
     yield (
         ratio(lambda C, W: max(sum(maths) / C, (sum(moved) + touched) / W)),
         "you take the larger of two sums; the update does not run beside the "
@@ -1159,6 +1182,7 @@ _V5E, _V5P = ([c.flops, c.hbm_bw] for c in (hw.V5E, hw.V5P))
 @question.visible(
     "faster",
     (100, 8192, 28672, _H100, _H200),
+    (450, 8192, 28672, _H100, _H200),
     (250, 8192, 28672, _H100, _H200),
     (1379, 5120, 13824, _H100, _H200),
     (16384, 8192, 28672, _H100, _H200),

@@ -131,9 +131,16 @@ def check_kept(s, b, h, a, g, F):
         (expected - lse, "the kernel keeps one number for each head and token"),
         (expected - lse // 2, "the kernel's numbers are float32"),
         (expected + 2 * wide - keys, "keys and values have fewer heads"),
+        (
+            expected - found["gate"] - found["up"],
+            "the derivative of the gate needs both its factors",
+        ),
         (expected - found["product"], "the last product needs its input, too"),
-        (expected - found["heads"], "the product with W_O needs its input"),
-        (expected - wide, "the norm needs its input"),
+        (
+            expected - wide,
+            "you leave out an array of width h; four are kept: x, what the "
+            "norm gives, Q, and what attention gives",
+        ),
         (expected // 2, "you count elements; one of bf16 has two bytes"),
         ((expected - lse) // 2 + lse // 4, "you count elements"),
         (expected + 5 * a * s * s * b, "the kernel keeps no scores"),
@@ -201,10 +208,12 @@ def _mistaken_on_chip(s, b, h, a, g, F, t, sp, whole):
     sizes = s, b, h, a, g, F
     gathered = "with `whole` an input is kept as the products read it"
     uncut = "without SP inputs of norms and of products are not cut"
+    pieces = "you keep the gathered inputs; the pieces are kept"
+    streams = "without SP the residual stream is not cut"
     for *other, words in (
         (False, False, "that is what TP alone keeps; SP cuts more"),
         (True, False, gathered if sp else uncut),
-        (True, True, "you keep the gathered inputs; the pieces are kept"),
+        (True, True, pieces if sp else streams),
     ):
         yield sum(_kept_per_chip(*sizes, t, *other).values()), words
     found = _kept_per_chip(*sizes, t, sp, whole)
@@ -294,6 +303,8 @@ def _fullest_policies(limit, *sizes):
     (5, 16, 1, 48, 4),
     (11, 16, 1, 48, 4),
     (5, 48, 1, 16, 4),
+    (5, 32, 1, 48, 4),
+    (5, 60, 1, 48, 4),
     (9, 48, 1, 16, 4),
     (20, 16, 1, 48, 4),
 )
@@ -420,7 +431,7 @@ def _watched(schedule, p, m, stage, inputs, layer):
 
 @question.visible(
     "fullest",
-    ("1F1B", 4, 8, 0, 16, 30, 700),
+    ("1F1B", 5, 8, 0, 20, 30, 700),
     ("1F1B", 4, 8, 2, 16, 30, 700),
     ("1F1B", 6, 3, 1, 24, 20, 500),
     ("GPipe", 4, 6, 1, 16, 30, 700),
@@ -475,6 +486,7 @@ def check_fullest(schedule, p, m, stage, L, small, large):
                 m + p - 1 + 3 * (p - 1 - stage),
                 "under 1F1B backwards do not wait for all forwards",
             ),
+            (when - 3, "yours is one backward of another stage too early"),
         ],
     )
 
@@ -549,7 +561,7 @@ def _why_not(policy, params, L, s, h, a, hbm, chips, t, sp):
         return "a policy with fewer FLOPs fits as well"
     states = 16 * params / chips
     if policy == "full":
-        return "one whole layer has to fit beside the inputs"
+        return "one whole layer has to fit beside the inputs of all layers"
     need = states + L * memory.activation_bytes(s, 1, h, a, t, sp, policy)
     return f"with that policy a chip needs {need / 1e9:.1f} GB for one sequence"
 
@@ -571,9 +583,20 @@ def _counts(policy, how):
             int(room // each),
             "one whole layer has to fit beside the inputs, of every sequence",
         ),
+        (
+            int(room // (each + _without_its_input(how))),
+            "the layer that runs again is counted whole, its input once more",
+        ),
         (int(room // (each / L)), "every layer keeps its activations"),
         (1, "more sequences fit"),
     ]
+
+
+def _without_its_input(how):
+    """Bytes of a layer that runs again, less the input that it kept."""
+    _, _, s, h, a, _, _, t, sp = how
+    kept = partial(memory.activation_bytes, s, 1, h, a, t, sp)
+    return kept("selective") - kept("full")
 
 
 def grade_design():
