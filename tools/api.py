@@ -38,7 +38,14 @@ PAGES = {
         "Every way to train, one module each; a program of JAX that runs on a "
         "mesh of any size. [Every strategy on one page](../strategies.md) "
         "shows that each gives the numbers of one device.",
-        ("strategies", "transformer", "processes", "foreign"),
+        (
+            "strategies",
+            "transformer",
+            "processes",
+            "foreign",
+            "compiled",
+            "trace",
+        ),
     ),
 }
 FOLDER = ROOT / "book/library"

@@ -184,7 +184,7 @@ def main(words=None):
     effort = QUICK if options.quick else FULL
     found = {
         "date": f"{date.today()}",
-        "machine": f"{_processor()}, Linux {platform.release()}",
+        "machine": machine(),
         "versions": {name: version(name) for name in ("jax", "jaxlib")},
         "wires": [timed(*one, effort) for one in WIRES],
         "apart": timed_apart(10e-3, 25e6, effort),
@@ -194,6 +194,11 @@ def main(words=None):
     }
     options.out.write_text(json.dumps(found, indent=1) + "\n")
     return 0
+
+
+def machine():
+    """The processor of this machine and its kernel."""
+    return f"{_processor()}, Linux {platform.release()}"
 
 
 def _processor():

@@ -1,0 +1,86 @@
+"""What engines made of the book's programs, once, and stored.
+
+`python -m bench.tpu` asks Google's compiler for TPUs, `python -m bench.trace`
+runs two processes under JAX's profiler. Both write what is read here. Nothing
+in this package imports JAX or anything that counts or predicts.
+"""
+
+import json
+from pathlib import Path
+
+from shardlab.timeline import Done
+
+STORED = Path(__file__).parent
+
+
+def compiled():
+    """What Google's compiler said of programs for TPUs that were not there.
+
+    returns  dict: "date", "versions"; "sizes" of the block; "steps", training
+             steps of a Transformer: model, topology, strategy, what a layer
+             keeps, mesh, T, and bytes of "arguments", "results", "temporary"
+             and "peak", or an "error"; "blocks", both passes of the block,
+             with the same and "collectives", a list of dicts with kind, bytes,
+             asked, within and algorithm; "slices", collectives of a block in
+             two slices; "knees", for a chip pairs of tokens and seconds
+    source   chapter 20
+    """
+    return json.loads((STORED / "tpu.json").read_text("utf-8"))
+
+
+def step(model, strategy, keeps, **mesh):
+    """One of the compiled training steps.
+
+    model    such as "llama-3-8b"
+    strategy  such as "fsdp"
+    keeps    "products" or "input", what a layer keeps for its backward pass
+    mesh     sizes of its axes, such as X=64
+    returns  dict, as in `compiled`
+    raises   ValueError that lists what is stored, if this is not
+    source   chapter 20
+    """
+    wanted = [model, strategy, keeps, mesh]
+    there = []
+    for one in compiled()["steps"]:
+        names = [one[name] for name in ("model", "strategy", "keeps", "mesh")]
+        if names == wanted:
+            return one
+        there.append(names)
+    raise ValueError(f"step must be one of {there}, got {wanted}")
+
+
+def block(strategy, topology, **mesh):
+    """Both passes of the two-matmul block, as they were compiled.
+
+    strategy  such as "fsdp"
+    topology  such as "v5p:4x4x4"
+    mesh     sizes of its axes, such as X=64
+    returns  dict, as in `compiled`
+    raises   ValueError that lists what is stored, if this is not
+    source   chapter 20
+    """
+    wanted = [strategy, topology, mesh]
+    there = []
+    for one in compiled()["blocks"]:
+        names = [one[name] for name in ("strategy", "topology", "mesh")]
+        if names == wanted:
+            return one
+        there.append(names)
+    raise ValueError(f"block must be one of {there}, got {wanted}")
+
+
+def traced():
+    """What two processes did in some training steps, one of them late once.
+
+    returns  dict: "date", "machine", "versions"; "sizes" of the block;
+             "late", the step before which process 1 slept, and for how many
+             "seconds"; "processes", for each a list of pairs of a step and a
+             Done, whose queue is "chip" or "network"
+    source   chapter 20
+    """
+    found = json.loads((STORED / "trace.json").read_text("utf-8"))
+    found["processes"] = [
+        [(step, Done(*rest)) for step, *rest in rows]
+        for rows in found["processes"]
+    ]
+    return found
