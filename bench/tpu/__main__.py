@@ -73,6 +73,7 @@ def knee(chip, topology):
 def everything(say):
     """All that is stored."""
     from bench.tpu import programs
+    from shardlab.compiled import stack
 
     found = {
         "date": date.today().isoformat(),
@@ -91,6 +92,8 @@ def everything(say):
     say("two slices")
     text = programs.across_slices().compile().as_text()
     found["slices"] = programs.collectives(text)
+    say("a stack of layers")
+    found["stack"] = {way: programs.stacked(way) for way in stack.WAYS}
     for chip in programs.KNEES:
         say("one product on", chip[0])
         found["knees"].append(knee(*chip))

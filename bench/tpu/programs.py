@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding
 
 from bench.tpu import slices
 from shardlab import models
+from shardlab.compiled import stack
 from shardlab.strategies import block, pods
 from shardlab.transformer import strategies, training
 
@@ -87,6 +88,24 @@ def across_slices():
     module = pods.across(import_module("shardlab.strategies.fsdp"))
     given = block.arguments(module, on, PER_ROW * 16, **SIZES)
     return jax.jit(block.gradients(module, on)).lower(*given)
+
+
+def stacked(way):
+    """How often the program for a stack of three layers gathers, on v5p.
+
+    way      a name in shardlab.compiled.stack.WAYS
+    returns  int
+    source   chapter 20
+    """
+    on = slices.mesh("v5p:2x2x1", X=4)
+    like = stack.shapes(3, 2048, 2048, "bfloat16")
+    specs = P(None, "X"), P("X")
+    given = [
+        jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(on, spec))
+        for x, spec in zip(like, specs, strict=True)
+    ]
+    lowered = jax.jit(stack.gradient(on, way)).lower(*given)
+    return stack.gathers(lowered.compile().as_text(), 3)
 
 
 def product(topology, B):

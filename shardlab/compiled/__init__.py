@@ -2,7 +2,8 @@
 
 `python -m bench.tpu` asks Google's compiler for TPUs, `python -m bench.trace`
 runs two processes under JAX's profiler. Both write what is read here. Nothing
-in this package imports JAX or anything that counts or predicts.
+here imports JAX or anything that counts or predicts, but `stack`, a program to
+be compiled.
 """
 
 import json
@@ -22,7 +23,8 @@ def compiled():
              and "peak", or an "error"; "blocks", both passes of the block,
              with the same and "collectives", a list of dicts with kind, bytes,
              asked, within and algorithm; "slices", collectives of a block in
-             two slices; "knees", for a chip pairs of tokens and seconds
+             two slices; "stack", how often the program of `stack` gathers, by
+             way; "knees", for a chip pairs of tokens and seconds
     source   chapter 20
     """
     return json.loads((STORED / "tpu.json").read_text("utf-8"))

@@ -58,5 +58,5 @@ def test_the_stored_tables_are_found_again(tmp_path):
     run = [sys.executable, "-m", "bench.tpu", "--out", str(path)]
     subprocess.run(run, cwd=ROOT, check=True, capture_output=True)
     found, stored = json.loads(path.read_text()), compiled.compiled()
-    for name in ("sizes", "steps", "blocks", "slices", "knees"):
+    for name in ("sizes", "steps", "blocks", "slices", "stack", "knees"):
         assert found[name] == stored[name], name

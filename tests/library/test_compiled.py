@@ -1,8 +1,13 @@
 """What engines said of the book's programs, as it is stored."""
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.sharding import AxisType
 
-from shardlab import compiled
+from shardlab import compiled, count
+from shardlab.compiled import stack
 
 
 def test_what_is_stored_has_a_date_and_versions():
@@ -44,3 +49,42 @@ def test_the_trace_has_every_operation_once_a_step():
         per_step = [sum(n == step for n, _ in rows) for step in range(3)]
         assert len(set(per_step)) == 1
         assert all(done.start <= done.end for _, done in rows)
+
+
+@pytest.mark.parametrize("way", stack.WAYS)
+def test_a_stack_has_the_gradient_of_one_device(way):
+    random = np.random.default_rng(3)
+    W = random.normal(size=(3, 8, 8)).astype("float32") / 3
+    In = random.normal(size=(12, 8)).astype("float32")
+
+    def alone(W):
+        Out = In
+        for each in W:
+            Out = jnp.tanh(Out @ each)
+        return jnp.sum(Out**2) / 2
+
+    mesh = jax.make_mesh((4,), ("X",), axis_types=(AxisType.Auto,))
+    found = jax.jit(stack.gradient(mesh, way))(W, In)
+    np.testing.assert_allclose(found, jax.grad(alone)(W), rtol=1e-4, atol=1e-6)
+    gathers = [
+        c.times
+        for c in count.collectives(stack.gradient(mesh, way), W, In)
+        if c.kind == "all_gather"
+    ]
+    assert sum(gathers) == 6
+
+
+def test_gathers_in_a_loop_count_for_each_round():
+    text = (
+        "%body (p: f32[8]) -> f32[8] {\n  %g = f32[8] all-gather(%p)\n}\n"
+        "ENTRY %main (p: f32[8]) -> f32[8] {\n"
+        "  %g.1 = f32[8] all-gather-start(%p)\n"
+        "  %g.2 = f32[8] all-gather-done(%g.1)\n}\n"
+    )
+    assert stack.gathers(text, 5) == 6
+
+
+def test_another_way_is_refused():
+    mesh = jax.make_mesh((4,), ("X",), axis_types=(AxisType.Auto,))
+    with pytest.raises(ValueError, match="way"):
+        stack.gradient(mesh, "merged")
