@@ -26,7 +26,7 @@ def events(played, process="predicted"):
     returns  list of dicts: a name for each queue, and an event "X" for each
              task, its start and duration in microseconds
     raises   ValueError unless played is a list of Done, at least one
-    source   Trace Event Format, Google, read 2026-11-24
+    source   chapter 20
     """
     played = some(played)
     queues = list(dict.fromkeys(done.queue for done in played))
