@@ -7,6 +7,7 @@ be compiled.
 """
 
 import json
+import re
 from pathlib import Path
 
 from shardlab.timeline import Done
@@ -49,6 +50,23 @@ def step(model, strategy, keeps, **mesh):
             return one
         there.append(names)
     raise ValueError(f"step must be one of {there}, got {wanted}")
+
+
+def needed(step):
+    """Bytes that a step needs at its peak, whether it fits or not.
+
+    step     dict, as `step` gives it
+    returns  the compiler's peak; where it refused, what its error says, to the
+             five digits that it prints
+    raises   ValueError for an error that names no size
+    source   chapter 20
+    """
+    if "peak" in step:
+        return step["peak"]
+    said = re.search(r"\(([\d.]+)([GT])\) exceeds", step["error"])
+    if not said:
+        raise ValueError(f"the error must name a size, got {step['error']!r}")
+    return float(said[1]) * 2 ** {"G": 30, "T": 40}[said[2]]
 
 
 def block(strategy, topology, **mesh):

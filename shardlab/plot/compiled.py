@@ -45,7 +45,7 @@ def predicted_and_compiled(rows, limit):
     """Bars of what a chip should hold, each beside what a compiler says.
 
     rows     dict: title -> (dict of bytes by name in HELD, bytes that the
-             compiler says, or None if it refused)
+             compiler says)
     limit    bytes of a chip's memory
     returns  the axes
     source   chapter 20
@@ -58,10 +58,7 @@ def predicted_and_compiled(rows, limit):
             size = parts.get(name, 0) / 1e9
             ax.barh(row - 0.19, size, 0.34, left=left, color=colour(ink))
             left += size
-        if peak is None:
-            ax.text(2, row + 0.21, "refused", va="center", color=INK)
-        else:
-            ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
+        ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
     ax.axvline(limit / 1e9, color=INK, lw=1, ls="--")
     for name, ink in HELD.items():
         ax.bar(0, 0, color=colour(ink), label=name)

@@ -27,6 +27,16 @@ def test_every_stored_row_is_found():
         assert found == row
 
 
+def test_an_error_says_what_was_needed():
+    assert compiled.needed({"peak": 7}) == 7
+    error = "required for HLO temporaries (1.50T) exceeds available HBM (9G)"
+    assert compiled.needed({"error": error}) == 1.5 * 2**40
+    error = error.replace("1.50T", "12.25G")
+    assert compiled.needed({"error": error}) == 12.25 * 2**30
+    with pytest.raises(ValueError, match="must name a size, got 'too big'"):
+        compiled.needed({"error": "too big"})
+
+
 def test_what_is_not_stored_is_refused_with_what_is():
     with pytest.raises(ValueError, match="llama-3-8b.*got .*'fsdp'.*65"):
         compiled.step("llama-3-8b", "fsdp", "input", X=65)
