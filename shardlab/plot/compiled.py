@@ -9,7 +9,7 @@ from shardlab.plot.things import arrow, box, write
 HELD = {
     "states": "memory",
     "gathered": "axis-x",
-    "kept": "forward",
+    "kept": "arithmetic",
     "logits": "pod",
 }
 SHORT = {
