@@ -20,6 +20,32 @@ from typing import NamedTuple
 
 from shardlab.arguments import one_of, real, whole
 
+__all__ = [
+    "A100",
+    "B200",
+    "CHIPS",
+    "GB200",
+    "H100",
+    "H200",
+    "TPU7X",
+    "V4P",
+    "V5E",
+    "V5P",
+    "V6E",
+    "Chip",
+    "Source",
+    "axis_bound",
+    "axis_bw",
+    "chip",
+    "figures",
+    "flops_at",
+    "hbm_intensity",
+    "largest_slice",
+    "reach",
+    "ring_directions",
+    "wraps",
+]
+
 
 class Source(NamedTuple):
     """Where a figure was read.

@@ -7,6 +7,18 @@ from types import MappingProxyType
 
 from shardlab.arguments import one_of, whole
 
+__all__ = [
+    "MODELS",
+    "Model",
+    "a_model",
+    "attention_params",
+    "forward_flops",
+    "model",
+    "parameter_terms",
+    "params",
+    "simplify",
+]
+
 
 @dataclass(frozen=True)
 class Model:

@@ -13,7 +13,7 @@ from math import prod
 
 from jax.sharding import PartitionSpec
 
-from shardlab.arguments import takes, whole
+from shardlab.arguments import partitions, takes, whole
 
 __all__ = [
     "Layout",
@@ -221,7 +221,7 @@ def from_spec(spec, dims, name="A"):
     """
     if not isinstance(spec, PartitionSpec):
         raise ValueError(f"spec must be a PartitionSpec, got {spec!r}")
-    dims, entries = _named(dims), list(spec.partitions)
+    dims, entries = _named(dims), list(partitions(spec))
     if len(entries) > len(dims):
         raise ValueError(
             f"spec has {len(entries)} entries, but dims names {len(dims)} "

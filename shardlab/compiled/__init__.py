@@ -12,6 +12,8 @@ from pathlib import Path
 
 from shardlab.timeline import Done
 
+__all__ = ["block", "compiled", "needed", "offered", "step", "traced"]
+
 STORED = Path(__file__).parent
 
 
@@ -67,6 +69,21 @@ def needed(step):
     if not said:
         raise ValueError(f"the error must name a size, got {step['error']!r}")
     return float(said[1]) * 2 ** {"G": 30, "T": 40}[said[2]]
+
+
+def offered(step):
+    """Bytes of a chip's memory that the compiler had for a step it refused.
+
+    step     dict, as `step` gives it, with an "error"
+    returns  bytes, to the four digits that the error prints
+    raises   ValueError for a step without an error that names them
+    source   chapter 20
+    """
+    error = step.get("error", "")
+    said = re.search(r"available HBM \(([\d.]+)G\)", error)
+    if not said:
+        raise ValueError(f"the error must name the memory, got {error!r}")
+    return float(said[1]) * 2**30
 
 
 def block(strategy, topology, **mesh):

@@ -13,10 +13,12 @@ from jax import P, lax
 
 from shardlab.arguments import one_of, whole
 
+__all__ = ["WAYS", "gathers", "gradient", "shapes"]
+
 WAYS = ("merging allowed", "merging forbidden", "in a scan")
 
 
-def layer(In, W):
+def _layer(In, W):
     """One layer: its weights gathered over X, a product, a tanh.
 
     In       In[B_X, D]
@@ -28,7 +30,7 @@ def layer(In, W):
     return jnp.tanh(In @ whole_W)
 
 
-def loss(W, In, way):
+def _loss(W, In, way):
     """Half the sum of squares of what a stack gives, over all chips.
 
     W        W[L, D_X, D]
@@ -39,7 +41,7 @@ def loss(W, In, way):
     source   chapter 20
     """
     forbidden = way == "merging forbidden"
-    one = jax.checkpoint(layer, prevent_cse=forbidden)
+    one = jax.checkpoint(_layer, prevent_cse=forbidden)
     if way == "in a scan":
         Out, _ = lax.scan(lambda In, W: (one(In, W), None), In, W)
     else:
@@ -60,7 +62,7 @@ def gradient(mesh, way):
     """
     one_of("way", way, WAYS)
     return jax.shard_map(
-        jax.grad(partial(loss, way=way)),
+        jax.grad(partial(_loss, way=way)),
         mesh=mesh,
         in_specs=(P(None, "X"), P("X")),
         out_specs=P(None, "X"),

@@ -3,6 +3,8 @@
 from shardlab.arguments import flag, how_many, size, takes
 from shardlab.cost.volumes import Step, weight_bytes
 
+__all__ = ["accumulated_volume"]
+
 WORDS = {"gathers": ("twice", "once", "step"), "reduces": ("each", "last")}
 
 

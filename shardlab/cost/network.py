@@ -32,7 +32,6 @@ __all__ = [
     "t_exchange",
     "t_moves",
     "way",
-    "ways",
     "within_reach",
 ]
 
@@ -278,19 +277,19 @@ def t_moves(
     overlap    True: traffic over X runs beside traffic over Y, and the longer
                counts; False: one after the other
     exact      True: the factor (X - 1) / X of rings; False: its limit, 1
-    wrap, inside  as in `ways`
+    wrap, inside  as in `_ways`
     returns    list of seconds: forward, backward, update
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5
     """
     both = max if overlap else sum
-    over_X, over_Y = ways(chip, X, Y, M_X, M_Y, wrap, inside, overlap)
+    over_X, over_Y = _ways(chip, X, Y, M_X, M_Y, wrap, inside, overlap)
     t_X = [moved_in(part, over_X, exact) for part in moved["X"]]
     t_Y = [moved_in(part, over_Y, exact) for part in moved["Y"]]
     return [both(pair) for pair in zip(t_X, t_Y, strict=True)]
 
 
-def ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None, overlap=True):
+def _ways(chip, X, Y, M_X=1, M_Y=1, wrap=True, inside=None, overlap=True):
     """The ways of the axes X and Y, if they fit on the network together.
 
     chip, X, Y, M_X, M_Y  as in `t_layer`

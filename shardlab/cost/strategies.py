@@ -44,17 +44,14 @@ __all__ = [
     "bubble",
     "dualpipe_bubble",
     "idle_share",
-    "in_times",
     "mfu",
     "naive_bubble",
-    "slowest_link",
     "step_seconds",
     "t_context",
     "t_cross_pod",
     "t_expert",
     "t_layer",
     "t_layer_in_pods",
-    "t_math",
     "t_pipeline",
     "t_pipeline_send",
     "t_pods",
@@ -67,7 +64,7 @@ __all__ = [
 # ---- one layer ---------------------------------------------------------------
 
 
-def t_math(flops, chips, chip, precision="bf16"):
+def _t_math(flops, chips, chip, precision="bf16"):
     """Seconds of arithmetic of each part of a step, spread over all chips.
 
     flops      Step, in FLOPs of all chips together
@@ -82,7 +79,7 @@ def t_math(flops, chips, chip, precision="bf16"):
     return Step(*(part / (chips * C) for part in flops))
 
 
-def in_times(t_math, t_comm):
+def _in_times(t_math, t_comm):
     """A Step of Times from the seconds of its three parts.
 
     t_math, t_comm  seconds of arithmetic and of communication, part by part
@@ -159,7 +156,7 @@ def t_layer(
         inside=inside,
     )
     flops = layer_flops(B, D, F, gated)
-    return in_times(t_math(flops, X * Y, chip, precision), t_comm)
+    return _in_times(_t_math(flops, X * Y, chip, precision), t_comm)
 
 
 def _a_step(name, value):
@@ -215,7 +212,7 @@ def t_pods(
     part = 1 - 1 / pods if exact else 1
     t_comm = [part * V / (N * chip.dcn_bw) for V in moved]
     flops = layer_flops(B, D, F, gated)
-    return in_times(t_math(flops, pods * N, chip, precision), t_comm)
+    return _in_times(_t_math(flops, pods * N, chip, precision), t_comm)
 
 
 def t_cross_pod(
@@ -305,7 +302,7 @@ def t_layer_in_pods(
     both = max if overlap else sum
     pairs = zip(inner, outer, strict=True)
     t_comm = [both([part.comm for part in pair]) for pair in pairs]
-    return in_times([part.math for part in inner], t_comm)
+    return _in_times([part.math for part in inner], t_comm)
 
 
 @takes(p=how_many, chip=Chip, layers=size, v=how_many)
@@ -337,15 +334,15 @@ def t_pipeline(
     raises     ValueError that names the argument and what was expected
     source     scaling-book part 5, pipelining
     """
-    bw = slowest_link(chip, p, inside)
+    bw = _slowest_link(chip, p, inside)
     times = v / bw if p > 1 else 0
     t_comm = [times * part for part in pipeline_volume(B, D, itemsize)]
     flops = [layers * part for part in layer_flops(B, D, F, gated)]
-    return in_times(t_math(flops, 1, chip, precision), t_comm)
+    return _in_times(_t_math(flops, 1, chip, precision), t_comm)
 
 
 @takes(p=how_many, chip=Chip)
-def slowest_link(chip, p, inside=None):
+def _slowest_link(chip, p, inside=None):
     """Bytes/s from stage to stage, where it is slowest.
 
     chip     Chip
@@ -457,7 +454,7 @@ def t_context(
     }[scheme]
     t_comm = [seconds_of(V) for V in moved]
     flops = attention_flops(B, h)
-    return in_times(t_math(flops, X, chip, precision), t_comm)
+    return _in_times(_t_math(flops, X, chip, precision), t_comm)
 
 
 def _t_ring(V, X, chip, directions, wrap, inside):
@@ -521,7 +518,7 @@ def t_expert(
     slots = plain(k) * plain(capacity) * plain(B)
     flops = layer_flops(slots, D, F, gated)
     t_comm = [2 * exchanged, 2 * exchanged + t_router, 0]
-    return in_times(t_math(flops, X, chip, precision), t_comm)
+    return _in_times(_t_math(flops, X, chip, precision), t_comm)
 
 
 # ---- bubbles of a pipeline ---------------------------------------------------

@@ -1,4 +1,4 @@
-"""Where a strategy stops to be bound by communication, and the best split.
+"""Where a strategy is no longer bound by communication, and the best split.
 
 alpha is C / W, FLOP/s over the bytes/s of one axis of the chip's network: for
 bf16 the tokens per chip that hide a weight's journey. Thresholds compare the

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shardlab.arguments import whole
 from shardlab.count.layouts import (
     Axis,
-    Layout,
+    Placement,
     from_array,
     from_spec,
     from_type,
@@ -21,6 +21,8 @@ from shardlab.count.layouts import (
 from shardlab.count.ledger import traced
 from shardlab.count.rules import falls_out, free_dims, one_sided, product
 from shardlab.count.walk import CALLS, COLLECTIVES, bodies, equation
+
+__all__ = ["listing"]
 
 WORDS = {
     "all_gather": "AllGather",
@@ -39,7 +41,7 @@ SAME = (*CASTS, *COLLECTIVES, "reshard", "transpose")
 INNER = (*CALLS, "jit", "scan", "shard_map")
 
 
-class Scope(NamedTuple):
+class _Scope(NamedTuple):
     """What is known of the values of one jaxpr.
 
     layouts  of variables, for the rules by which collectives are counted
@@ -76,12 +78,14 @@ def listing(f, *args, names=(), results=(), letters=None):
         raise ValueError(f"f must be a function of arrays, got {f!r}")
     closed, arrays = traced(f, args)
     jaxpr = closed.jaxpr
-    check_names("names", names, jaxpr.invars)
-    check_names("results", results, jaxpr.outvars)
+    _check_names("names", names, jaxpr.invars)
+    _check_names("results", results, jaxpr.outvars)
     layouts = [from_array(x, f"argument {i}") for i, x in enumerate(arrays)]
     places = dict(zip(jaxpr.invars, layouts, strict=True))
-    called = named(jaxpr, names, results)
-    rows = list(lines(jaxpr, Scope(places, {}, called, by_size(letters), {})))
+    called = _named(jaxpr, names, results)
+    rows = list(
+        _lines(jaxpr, _Scope(places, {}, called, _by_size(letters), {}))
+    )
     wide = max((len(word) for _, word, _ in rows), default=0)
     return "\n".join(
         f"{'    ' * depth}{word:<{wide}}  {what}".rstrip()
@@ -89,7 +93,7 @@ def listing(f, *args, names=(), results=(), letters=None):
     )
 
 
-def check_names(what, given, there):
+def _check_names(what, given, there):
     """Refuse names that are no list of texts, or too many."""
     texts = isinstance(given, list | tuple)
     if not texts or not all(isinstance(n, str) for n in given):
@@ -101,7 +105,7 @@ def check_names(what, given, there):
         )
 
 
-def by_size(letters):
+def _by_size(letters):
     """{size: letter}, if each size has one letter."""
     found, letters = {}, {} if letters is None else letters
     if not isinstance(letters, dict):
@@ -119,68 +123,69 @@ def by_size(letters):
     return found
 
 
-def named(jaxpr, names, results):
+def _named(jaxpr, names, results):
     """The name of each variable, kept through moves, casts and transposes."""
     found = dict(zip(jaxpr.invars, names, strict=False))
     same = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in SAME]
     for eqn in same:
         if eqn.primitive.name == "name":
             found[eqn.outvars[0]] = eqn.params["name"]
-        pass_on(eqn.invars, eqn.outvars, found)
+        _pass_on(eqn.invars, eqn.outvars, found)
     for v, name in zip(jaxpr.outvars, results, strict=False):
-        if not is_literal(v):
+        if not _is_literal(v):
             found.setdefault(v, name)
     for eqn in reversed(same):
-        pass_on(eqn.outvars, eqn.invars, found)
+        _pass_on(eqn.outvars, eqn.invars, found)
     return {v: name for v, name in found.items() if name}
 
 
-def pass_on(sources, targets, names):
+def _pass_on(sources, targets, names):
     """Give each target the name of its source, unless it has one."""
     for source, target in zip(sources, targets, strict=False):
-        if is_literal(source) or is_literal(target) or not names.get(source):
+        if _is_literal(source) or _is_literal(target) or not names.get(source):
             continue
         names.setdefault(target, names[source])
 
 
-def is_literal(atom):
+def _is_literal(atom):
     """Whether an operand is a constant that stands in the jaxpr itself."""
     return hasattr(atom, "val")
 
 
-def lines(jaxpr, scope, depth=0):
+def _lines(jaxpr, scope, depth=0):
     """Yield (depth, word, what) of each product and collective of a jaxpr."""
-    of, into = turns(jaxpr)
+    of, into = _turns(jaxpr)
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         records = equation(eqn, scope.layouts, scope.sizes)
         if scope.sizes:
             for v in eqn.outvars:
-                scope.behind[v] = followed(eqn, scope)
+                scope.behind[v] = _followed(eqn, scope)
         if name in INNER:
-            yield from inside(eqn, scope, depth)
+            yield from _inside(eqn, scope, depth)
             continue
-        if any(map(multiplies, bodies(eqn))):
+        if any(map(_multiplies, bodies(eqn))):
             refuse(name, "when its products are formed is not known")
         if name == "dot_general":
-            yield depth, "product", multiplied(eqn, scope, of, into)
+            yield depth, "product", _multiplied(eqn, scope, of, into)
         for moved in records:
             word = f"{WORDS[moved.kind]}_{''.join(moved.axes)}"
-            yield depth, word, changed(eqn, scope, into)
+            yield depth, word, _changed(eqn, scope, into)
 
 
-def multiplies(jaxpr):
+def _multiplies(jaxpr):
     """Whether there is a product in a jaxpr, or in what it calls."""
     return any(
-        eqn.primitive.name == "dot_general" or any(map(multiplies, bodies(eqn)))
+        eqn.primitive.name == "dot_general"
+        or any(map(_multiplies, bodies(eqn)))
         for eqn in jaxpr.eqns
     )
 
 
-def inside(eqn, scope, depth):
+def _inside(eqn, scope, depth):
     """The lines of the body of an equation, its values named as here."""
     (body,) = bodies(eqn)
-    places = [known(v, scope) for v in eqn.invars]
+    places = [_layout_of(v, scope) for v in eqn.invars]
     sizes, mesh = scope.sizes, eqn.params.get("mesh")
     if eqn.primitive.name == "shard_map":
         sizes = dict(mesh.shape)
@@ -189,32 +194,32 @@ def inside(eqn, scope, depth):
     if eqn.primitive.name == "scan":
         yield depth, f"{eqn.params['length']} times:", ""
         places, depth = [None] * len(places), depth + 1
-    names = [called(v, scope) for v in eqn.invars]
-    results = [called(v, scope) for v in eqn.outvars]
+    names = [_called(v, scope) for v in eqn.invars]
+    results = [_called(v, scope) for v in eqn.outvars]
     places = dict(zip(body.invars, places, strict=True))
     # Counting goes by what a chip holds there; it wants no layouts.
     there = (dict.fromkeys(body.invars), places) if sizes else (places, {})
-    called_there = named(body, names, results)
-    inner = Scope(*there, called_there, scope.letters, sizes)
-    yield from lines(body, inner, depth)
+    called_there = _named(body, names, results)
+    inner = _Scope(*there, called_there, scope.letters, sizes)
+    yield from _lines(body, inner, depth)
 
 
-def called(atom, scope):
+def _called(atom, scope):
     """The name of a value, or an empty text."""
-    return "" if is_literal(atom) else scope.names.get(atom, "")
+    return "" if _is_literal(atom) else scope.names.get(atom, "")
 
 
-def known(atom, scope):
+def _layout_of(atom, scope):
     """The layout of a whole array, or None where it is not known."""
-    if is_literal(atom):
-        return Layout(((),) * atom.aval.ndim)
+    if _is_literal(atom):
+        return Placement(((),) * atom.aval.ndim)
     if scope.sizes:
         return scope.behind.get(atom)
     typed = from_type(atom.aval)
     return scope.layouts.get(atom) if typed is None else typed
 
 
-def turns(jaxpr):
+def _turns(jaxpr):
     """Matrices that are turned over, as two dicts.
 
     jaxpr    of the program, or of a body in it
@@ -225,8 +230,10 @@ def turns(jaxpr):
     turned = [e for e in jaxpr.eqns if e.primitive.name == "transpose"]
     turned = [e for e in turned if e.params["permutation"] == (1, 0)]
     pairs = {e.invars[0]: e.outvars[0] for e in turned}
-    read = Counter(v for e in jaxpr.eqns for v in e.invars if not is_literal(v))
-    read.update(v for v in jaxpr.outvars if not is_literal(v))
+    read = Counter(
+        v for e in jaxpr.eqns for v in e.invars if not _is_literal(v)
+    )
+    read.update(v for v in jaxpr.outvars if not _is_literal(v))
     made = {e.outvars[0]: e.primitive.name for e in jaxpr.eqns}
     into = {
         v: t
@@ -236,64 +243,64 @@ def turns(jaxpr):
     of = {t: v for v, t in pairs.items() if v not in into}
     for eqn in jaxpr.eqns:
         if eqn.primitive.name in CASTS:
-            pass_on(eqn.invars, eqn.outvars, of)
+            _pass_on(eqn.invars, eqn.outvars, of)
     return of, into
 
 
-def multiplied(eqn, scope, of, into):
+def _multiplied(eqn, scope, of, into):
     """A product in the notation: operands, what is summed over, result."""
     first, (result,) = eqn.invars[0], eqn.outvars
-    shape = whole_shape(first, known(first, scope), scope)
+    shape = _whole_shape(first, _layout_of(first, scope), scope)
     (contract, _), _ = eqn.params["dimension_numbers"]
     summed = [scope.letters.get(shape[d], shape[d]) for d in contract]
     letters = all(isinstance(name, str) for name in summed)
     over = ("" if letters else "x").join(map(str, summed))
-    operands = [drawn(of.get(v, v), scope) for v in eqn.invars]
-    after = partial_sums(eqn, scope)
+    operands = [_drawn(of.get(v, v), scope) for v in eqn.invars]
+    after = _partial_sums(eqn, scope)
     if result in into:
         operands.reverse()
-        result, after = into[result], over_turned(after)
+        result, after = into[result], _over_turned(after)
     sign = f" ·_{over} " if over else " · "
-    return sign.join(operands) + f" -> {drawn(result, scope, after)}"
+    return sign.join(operands) + f" -> {_drawn(result, scope, after)}"
 
 
-def over_turned(layout):
+def _over_turned(layout):
     """The layout of a transpose."""
-    return layout and Layout(layout.dims[::-1], layout.unreduced)
+    return layout and Placement(layout.dims[::-1], layout.unreduced)
 
 
-def changed(eqn, scope, into):
+def _changed(eqn, scope, into):
     """What a collective makes of what, in the notation."""
     before, after = eqn.invars[0], eqn.outvars[0]
     if eqn.primitive.name in SAME:
-        return f"{drawn(before, scope)} -> {drawn(after, scope)}"
-    summed, made = partial_sums(eqn, scope), known(after, scope)
+        return f"{_drawn(before, scope)} -> {_drawn(after, scope)}"
+    summed, made = _partial_sums(eqn, scope), _layout_of(after, scope)
     if after in into:
-        after, summed, made = into[after], *map(over_turned, (summed, made))
-    return f"{drawn(after, scope, summed)} -> {drawn(after, scope, made)}"
+        after, summed, made = into[after], *map(_over_turned, (summed, made))
+    return f"{_drawn(after, scope, summed)} -> {_drawn(after, scope, made)}"
 
 
-def drawn(atom, scope, layout=None):
+def _drawn(atom, scope, layout=None):
     """A value in the notation, such as W_in[D_X, F] {U_Y}."""
-    name, layout = called(atom, scope), layout or known(atom, scope)
+    name, layout = _called(atom, scope), layout or _layout_of(atom, scope)
     if layout is None and scope.sizes:
         return f"{name}{list(atom.aval.shape)} of a chip"
-    layout = layout or Layout(((),) * atom.aval.ndim)
-    shape = whole_shape(atom, layout, scope)
+    layout = layout or Placement(((),) * atom.aval.ndim)
+    shape = _whole_shape(atom, layout, scope)
     dims = [
-        f"{scope.letters.get(size, size)}{cut(axes)}"
+        f"{scope.letters.get(size, size)}{_cut(axes)}"
         for size, axes in zip(shape, layout.dims, strict=True)
     ]
-    waiting = f" {{U{cut(sorted(layout.unreduced))}}}"
+    waiting = f" {{U{_cut(sorted(layout.unreduced))}}}"
     return f"{name}[{', '.join(dims)}]" + waiting * bool(layout.unreduced)
 
 
-def cut(axes):
+def _cut(axes):
     """Axes as a subscript: _XY, or nothing."""
     return "_" + "".join(axis.name for axis in axes) if axes else ""
 
 
-def whole_shape(atom, layout, scope):
+def _whole_shape(atom, layout, scope):
     """The shape of the whole array behind a value of a layout."""
     if not scope.sizes or layout is None:
         return atom.aval.shape
@@ -306,9 +313,9 @@ def whole_shape(atom, layout, scope):
 # ---- layouts of whole arrays, followed through a shard_map body --------------
 
 
-def followed(eqn, scope):
+def _followed(eqn, scope):
     """The layout of the whole array behind a result, or None if unknown."""
-    layouts = [known(v, scope) for v in eqn.invars]
+    layouts = [_layout_of(v, scope) for v in eqn.invars]
     name = eqn.primitive.name
     if not layouts or None in layouts:
         return None
@@ -320,13 +327,13 @@ def followed(eqn, scope):
         return MOVES[name](layouts[0], axes, params)
     if name == "transpose":
         dims = [layouts[0].dims[d] for d in eqn.params["permutation"]]
-        return Layout(tuple(dims), layouts[0].unreduced)
+        return Placement(tuple(dims), layouts[0].unreduced)
     if name in CASTS:
         return layouts[0]
-    return partial_sums(eqn, scope)
+    return _partial_sums(eqn, scope)
 
 
-def gathered(layout, axes, params):
+def _gathered(layout, axes, params):
     """An AllGather leaves a dimension without its last axes."""
     if not params["tiled"]:
         return None
@@ -334,39 +341,39 @@ def gathered(layout, axes, params):
     if dims[d][len(dims[d]) - len(axes) :] != axes:
         return None
     dims[d] = dims[d][: len(dims[d]) - len(axes)]
-    return Layout(tuple(dims), layout.unreduced)
+    return Placement(tuple(dims), layout.unreduced)
 
 
-def scattered(layout, axes, params):
+def _scattered(layout, axes, params):
     """A ReduceScatter sums over its axes and cuts a dimension by them."""
     if not params["tiled"] or not layout.unreduced >= set(axes):
         return None
     dims, d = list(layout.dims), params["scatter_dimension"]
     dims[d] += axes
-    return Layout(tuple(dims), layout.unreduced - set(axes))
+    return Placement(tuple(dims), layout.unreduced - set(axes))
 
 
-def summed(layout, axes, params):
+def _summed(layout, axes, params):
     """An AllReduce leaves nothing that waits for a sum over its axes."""
     if not layout.unreduced >= set(axes):
         return None
-    return Layout(layout.dims, layout.unreduced - set(axes))
+    return Placement(layout.dims, layout.unreduced - set(axes))
 
 
 MOVES = {
     **dict.fromkeys(
-        ("all_gather", "all_gather_invariant", "all_gather_reduced"), gathered
+        ("all_gather", "all_gather_invariant", "all_gather_reduced"), _gathered
     ),
-    **dict.fromkeys(("reduce_scatter", "unreduced_reduce_scatter"), scattered),
-    **dict.fromkeys(("psum", "psum_invariant", "unreduced_psum"), summed),
+    **dict.fromkeys(("reduce_scatter", "unreduced_reduce_scatter"), _scattered),
+    **dict.fromkeys(("psum", "psum_invariant", "unreduced_psum"), _summed),
     "ppermute": lambda layout, axes, params: layout,
     "all_to_all": lambda layout, axes, params: None,
 }
 
 
-def partial_sums(eqn, scope):
+def _partial_sums(eqn, scope):
     """How a result lies before any communication, or None if unknown."""
-    layouts = [known(v, scope) for v in eqn.invars]
+    layouts = [_layout_of(v, scope) for v in eqn.invars]
     if None in layouts:
         return None
     try:

@@ -22,9 +22,34 @@ import numpy as np
 
 from shardlab.count.layouts import moves, refuse, replicated, text
 from shardlab.count.records import Moved, record, repeated
-from shardlab.count.stablehlo import Module, read, words
+from shardlab.count.stablehlo import (
+    Module,
+    product_groups,
+    read_module,
+    words,
+)
 from shardlab.count.walk import agreed, tally
 from shardlab.count.walk import words as tally_in_words
+
+__all__ = [
+    "CALLS",
+    "COLLECTIVES",
+    "ELEMENTWISE",
+    "KNOWN",
+    "LOCAL",
+    "REFUSED",
+    "RULES",
+    "Program",
+    "Returned",
+    "Scope",
+    "called",
+    "collectives",
+    "constraints",
+    "counted",
+    "crossed",
+    "printed",
+    "uncounted",
+]
 
 COLLECTIVES = {
     "stablehlo.all_gather": "all_gather",
@@ -140,8 +165,8 @@ class Program:
 
     module       shardlab.count.stablehlo.Module
     collectives  tuple of Collective, in program order; None if uncounted
-    arguments    Layout of each argument, None where it may lie anywhere
-    results      Layout of each result, None where it is on no mesh
+    arguments    Placement of each argument, None where it may lie anywhere
+    results      Placement of each result, None where it is on no mesh
     """
 
     module: Module
@@ -150,13 +175,13 @@ class Program:
     results: tuple
 
     def module_results(self):
-        """A Result for each result, in order."""
+        """A Returned for each result, in order."""
         values = self.module.functions["main"].results
-        return list(map(Result, values, self.results))
+        return list(map(Returned, values, self.results))
 
 
-class Result(NamedTuple):
-    """What a program returns: a Value and its Layout."""
+class Returned(NamedTuple):
+    """What a program returns: a Value and its Placement."""
 
     value: object
     layout: object
@@ -171,7 +196,7 @@ def collectives(program, mesh):
     raises   ValueError that names what cannot be counted, and says why
     source   chapter 2
     """
-    return counted(read(program), mesh).collectives
+    return counted(read_module(program), mesh).collectives
 
 
 def counted(module, mesh):
@@ -183,11 +208,11 @@ def counted(module, mesh):
     returns  Program
     raises   ValueError that names what cannot be counted, and says why
     """
-    check_mesh(module, mesh)
-    check_operations(module)
+    _check_mesh(module, mesh)
+    _check_operations(module)
     scope = Scope(module, dict(module.mesh))
     main = module.functions["main"]
-    moved, found, wanted = walk(main, list(module.arguments), scope)
+    moved, found, wanted = _walk(main, list(module.arguments), scope)
     results = []
     for made, stated in zip(found, module.results, strict=True):
         results.append(made if stated is None else stated)
@@ -205,12 +230,12 @@ def uncounted(module, mesh):
 
     returns  Program, its collectives None; results lie as the module states
     """
-    check_mesh(module, mesh)
-    check_operations(module)
+    _check_mesh(module, mesh)
+    _check_operations(module)
     return Program(module, None, module.arguments, module.results)
 
 
-def check_mesh(module, mesh):
+def _check_mesh(module, mesh):
     """Refuse a program for another mesh than the one asked for."""
     sizes, asked = dict(module.mesh), dict(mesh)
     if module.devices != prod(asked.values()) or sizes not in (asked, {}):
@@ -221,7 +246,7 @@ def check_mesh(module, mesh):
         )
 
 
-def check_operations(module):
+def _check_operations(module):
     """Refuse a module with an operation that is not known here."""
     pending = list(module.functions.values())
     while pending:
@@ -232,32 +257,32 @@ def check_operations(module):
                 refuse(op.name, why)
 
 
-def walk(body, layouts, scope):
+def _walk(body, layouts, scope):
     """Count a body whose arguments lie as `layouts`.
 
     scope    Scope of the body
     returns  records, layouts of the results, layouts of the arguments
     """
     env = dict(zip(body.inputs, layouts, strict=True))
-    return within(body, env, scope)
+    return _within(body, env, scope)
 
 
-def within(body, env, scope):
-    """As `walk`, where `env` has the layouts of values from outside too."""
+def _within(body, env, scope):
+    """As `_walk`, where `env` has the layouts of values from outside too."""
     moved = []
     for op in body.operations:
         scope.step()
-        moved += operation(op, env, scope)
+        moved += _operation(op, env, scope)
     results = [env.get(v) for v in body.results]
     return moved, results, [env.get(v) for v in body.inputs]
 
 
-def operation(op, env, scope):
+def _operation(op, env, scope):
     """The records of one operation; its results are entered in `env`."""
     if op.name in COLLECTIVES:
-        rule = collective
+        rule = _collective
     elif op.name in LOCAL:
-        rule = local if scope.manual else ordinary
+        rule = _local if scope.manual else _ordinary
     else:
         rule = RULES[op.name]
     moved, layouts = rule(op, env, scope)
@@ -265,34 +290,34 @@ def operation(op, env, scope):
     return moved
 
 
-def bind(values, layouts, env):
+def _bind(values, layouts, env):
     """Values of unknown place lie where their first reader wants them."""
     for value, layout in zip(values, layouts, strict=True):
         if env.get(value) is None:
             env[value] = layout
 
 
-def collective(op, env, scope):
+def _collective(op, env, scope):
     """A collective between the devices that run a shard_map's body."""
     kind, said, sends = COLLECTIVES[op.name], op.said, None
-    check_addressed(op, kind, scope)
-    check_quiet(op, scope)
+    _check_addressed(op, kind, scope)
+    _check_quiet(op, scope)
     if kind == "permute":
         axes, sends = crossed(said["source_target_pairs"], scope.sizes)
     else:
-        axes = grouped(op.name, said["replica_groups"], scope.sizes)
+        axes = _grouped(op.name, said["replica_groups"], scope.sizes)
     outside = set(axes) - set(scope.manual)
     if outside:
         refuse(op.name, f"it runs over {sorted(outside)} outside shard_map")
     N = prod(scope.sizes[a] for a in axes)
     pairs = zip(op.inputs, op.outputs, strict=True) if N > 1 else ()
     moved = [
-        record(kind, axes, group_bytes(kind, *io, N), N, sends) for io in pairs
+        record(kind, axes, _group_bytes(kind, *io, N), N, sends) for io in pairs
     ]
     return moved, [None] * len(op.outputs)
 
 
-def check_addressed(op, kind, scope):
+def _check_addressed(op, kind, scope):
     """Refuse a collective whose groups are no groups of devices."""
     if not scope.manual:
         refuse(op.name, "it stands outside shard_map")
@@ -302,47 +327,37 @@ def check_addressed(op, kind, scope):
         refuse(op.name, "its groups do not count devices")
 
 
-def group_bytes(kind, operand, result, N):
+def _group_bytes(kind, operand, result, N):
     """V of a collective: the whole array of a group, or its message."""
     if kind in ("all_gather", "all_to_all"):
         return operand.bytes * N
     return (result if kind == "all_reduce" else operand).bytes
 
 
-def grouped(name, groups, sizes):
+def _grouped(name, groups, sizes):
     """The axes over which devices form these groups, the first one major."""
     devices = [d for group in groups for d in group]
     if sorted(devices) != list(range(prod(sizes.values()))):
         refuse(name, "its groups are not all devices, each once")
     N = len(groups[0])
-    for axes in subsets(sizes, N):
+    for axes in _subsets(sizes, N):
         if set(groups) == set(product_groups(axes, sizes)):
             return axes
     if name in ("stablehlo.all_reduce",):  # in whatever order it adds
         members = {frozenset(group) for group in groups}
-        for axes in subsets(sizes, N):
+        for axes in _subsets(sizes, N):
             if members == set(map(frozenset, product_groups(axes, sizes))):
                 return axes
     return refuse(name, "its groups of devices are no product of mesh axes")
 
 
-def subsets(sizes, N):
+def _subsets(sizes, N):
     """Orders of axes of more than one device, with N devices in all."""
     axes = [name for name, size in sizes.items() if size > 1]
     for count in range(len(axes) + 1):
         for some in itertools.permutations(axes, count):
             if prod(sizes[a] for a in some) == N:
                 yield some
-
-
-def product_groups(axes, sizes):
-    """Groups of the devices that differ along these axes only."""
-    ids = np.arange(prod(sizes.values())).reshape(tuple(sizes.values()))
-    names = list(sizes)
-    rest = [a for a in names if a not in axes]
-    ids = ids.transpose([names.index(a) for a in (*rest, *axes)])
-    N = prod(sizes[a] for a in axes)
-    return [tuple(group) for group in ids.reshape(-1, N).tolist()]
 
 
 def crossed(pairs, sizes):
@@ -363,12 +378,12 @@ def crossed(pairs, sizes):
     axes = [name for name, size in sizes.items() if size > 1]
     for count in range(1, len(axes) + 1):
         for some in itertools.combinations(axes, count):
-            if (sends := alike(pairs, some, sizes)) is not None:
+            if (sends := _group_positions(pairs, some, sizes)) is not None:
                 return some, sends
     return refuse("permute", "its pairs of devices are on no mesh")
 
 
-def alike(pairs, axes, sizes):
+def _group_positions(pairs, axes, sizes):
     """The pairs as positions in a group of devices, if all groups agree.
 
     pairs    source and target device, by number
@@ -391,49 +406,49 @@ def alike(pairs, axes, sizes):
     return tuple(sorted(patterns[0]))
 
 
-def check_quiet(op, scope):
+def _check_quiet(op, scope):
     """Refuse communication in the bodies of an operation that is no loop."""
     for body in op.bodies:
         for inner in body.operations:
             scope.step()
             if inner.name in CALLS:
-                check_quiet(called(inner, scope), scope.within())
+                _check_quiet(called(inner, scope), scope.within())
             elif inner.name not in QUIET:
                 why = f"how often it runs the {inner.name} in it is unknown"
                 refuse(op.name, why)
-            check_quiet(inner, scope)
+            _check_quiet(inner, scope)
 
 
 def called(op, scope):
     """The operation `op` of a call with the function's body as its own."""
     name = op.said.get("callee", op.said.get("decomposition"))
     body = scope.module.functions.get(name)
-    if body is None or arity(body) != arity(op):
+    if body is None or _arity(body) != _arity(op):
         refuse(op.name, "it calls a function that is not there")
     return replace(op, bodies=(body,))
 
 
-def arity(some):
+def _arity(some):
     """The numbers of arguments and results of an operation or a body."""
     made = some.results if hasattr(some, "results") else some.outputs
     return len(some.inputs), len(made)
 
 
-def around(body, layouts, env, scope):
+def _around(body, layouts, env, scope):
     """Count a body within a body, which sees the values around it."""
     inner = {**env, **dict(zip(body.inputs, layouts, strict=True))}
-    return within(body, inner, scope.within())
+    return _within(body, inner, scope.within())
 
 
-def local(op, env, scope):
+def _local(op, env, scope):
     """What a device does by itself in a shard_map's body."""
-    check_quiet(op, scope)
+    _check_quiet(op, scope)
     return [], [None] * len(op.outputs)
 
 
-def ordinary(op, env, scope):
+def _ordinary(op, env, scope):
     """An operation outside shard_map: silent where nothing is cut."""
-    check_quiet(op, scope)
+    _check_quiet(op, scope)
     layouts = [env.get(v) for v in op.inputs]
     cut = [x for x in layouts if x is not None and not x.plain]
     if not cut:
@@ -452,7 +467,7 @@ def ordinary(op, env, scope):
     return [], [cut[0]] * len(op.outputs)
 
 
-def held(value, scope):
+def _proved_number(value, scope):
     """The whole number that a value is proved to hold, or None."""
     maker = scope.module.made.get(value)
     if maker is None:
@@ -460,18 +475,18 @@ def held(value, scope):
     return maker.said.get("value")
 
 
-def call(op, env, scope):
+def _call(op, env, scope):
     """A function called: its body is counted in place."""
     (body,) = called(op, scope).bodies
     for inner, outer in zip(body.inputs, op.inputs, strict=True):
-        scope.known[inner] = held(outer, scope)
+        scope.known[inner] = _proved_number(outer, scope)
     layouts = [env.get(v) for v in op.inputs]
-    moved, results, wanted = walk(body, layouts, scope.within())
-    bind(op.inputs, wanted, env)
+    moved, results, wanted = _walk(body, layouts, scope.within())
+    _bind(op.inputs, wanted, env)
     return moved, results
 
 
-def manual_computation(op, env, scope):
+def _manual_computation(op, env, scope):
     """A shard_map: arguments that lie otherwise are moved first."""
     (body,) = op.bodies
     axes = tuple(op.said["manual_axes"])
@@ -479,27 +494,27 @@ def manual_computation(op, env, scope):
     inside = {*axes, *scope.manual}
     moved = []
     for value, want in zip(op.inputs, wanted, strict=True):
-        check_manual(want, inside)
+        _check_manual(want, inside)
         have = env.get(value)
         if have is not None:
             moved += moves("shard_map in_specs", value, have, want)
-    bind(op.inputs, wanted, env)
+    _bind(op.inputs, wanted, env)
     for layout in made:
-        check_manual(layout, inside)
+        _check_manual(layout, inside)
     manual = tuple(a for a in scope.sizes if a in inside)
     silent = [None] * len(body.inputs)
-    records, _, _ = walk(body, silent, scope.within(manual=manual))
+    records, _, _ = _walk(body, silent, scope.within(manual=manual))
     return moved + records, [None if scope.manual else x for x in made]
 
 
-def check_manual(layout, axes):
+def _check_manual(layout, axes):
     """Refuse pieces that are cut over axes that the compiler handles."""
     free = [a.name for a in layout.axes if a.name not in axes]
     if free:
         refuse("shard_map", f"it leaves {', '.join(free)} to the compiler")
 
 
-def constraint(op, env, scope):
+def _constraint(op, env, scope):
     """A sharding constraint: outside shard_map the compiler acts on it."""
     (value,), asked = op.inputs, op.said["sharding"]
     have = env.get(value)
@@ -516,13 +531,13 @@ def constraint(op, env, scope):
             f"{why}, so the compiler moves it: constraints are types, no "
             "collectives",
         )
-    bind([value], [asked], env)
+    _bind([value], [asked], env)
     return [], [asked]
 
 
-def choice(op, env, scope):
+def _choice(op, env, scope):
     """A choice: counted if every branch moves the same."""
-    walked = [around(body, [], env, scope) for body in op.bodies]
+    walked = [_around(body, [], env, scope) for body in op.bodies]
     tallies = [tally(moved) for moved, _, _ in walked]
     if any(other != tallies[0] for other in tallies):
         said = "; ".join(
@@ -541,13 +556,13 @@ def choice(op, env, scope):
     return moved, results
 
 
-def loop(op, env, scope):
+def _loop(op, env, scope):
     """A loop: its body, as often as its counter proves that it runs."""
     test, body = op.bodies
-    layouts, moved = settled(op, env, scope)
-    bind(op.inputs, layouts, env)
-    tested, _, _ = around(test, layouts, env, scope)
-    times = turns(op, scope) if moved else 0
+    layouts, moved = _loop_carry(op, env, scope)
+    _bind(op.inputs, layouts, env)
+    tested, _, _ = _around(test, layouts, env, scope)
+    times = _turns(op, scope) if moved else 0
     if tested or times is None:
         said = tally_in_words(tally(tested + moved))
         refuse(
@@ -559,12 +574,12 @@ def loop(op, env, scope):
     return repeated(moved, times), layouts
 
 
-def settled(op, env, scope):
+def _loop_carry(op, env, scope):
     """Where a loop's carry lies in every turn, and the records of a turn."""
     _, body = op.bodies
     layouts = [env.get(v) for v in op.inputs]
     for _ in range(len(layouts) + 1):
-        moved, results, wanted = around(body, layouts, env, scope)
+        moved, results, wanted = _around(body, layouts, env, scope)
         turned = agreed(op.name, wanted, results)
         if turned == layouts:
             return layouts, moved
@@ -572,7 +587,7 @@ def settled(op, env, scope):
     return refuse(op.name, "its carry lies otherwise after every turn")
 
 
-def turns(op, scope):
+def _turns(op, scope):
     """How often a loop runs, if its counter proves it, else None.
 
     The counter starts at a known number, grows by one, and is compared with a
@@ -590,37 +605,37 @@ def turns(op, scope):
     counter, limit = compared.inputs
     if compared.said.get("comparison_direction") != "LT":
         return None
-    if compared.said.get("compare_type") not in (None, order(counter)):
+    if compared.said.get("compare_type") not in (None, _order(counter)):
         return None
     if counter not in test.inputs:
         return None
     place = test.inputs.index(counter)
-    first = held(op.inputs[place], scope)
-    last = outside(limit, op, scope)
-    step = growth(place, op, scope)
+    first = _proved_number(op.inputs[place], scope)
+    last = _outside(limit, op, scope)
+    step = _growth(place, op, scope)
     if None in (first, last, step) or step != 1:
         return None
     return max(0, last - first)
 
 
-def order(value):
+def _order(value):
     """How whole numbers of a type are compared, None for other types."""
     kinds = {"i": "SIGNED", "u": "UNSIGNED"}
     return kinds.get(np.dtype(value.dtype).kind)
 
 
-def outside(value, op, scope):
+def _outside(value, op, scope):
     """The number that a value has in every turn of a loop, or None."""
     test, body = op.bodies
     if value not in test.inputs:
-        return held(value, scope)
+        return _proved_number(value, scope)
     place = test.inputs.index(value)
     if body.results[place] is not body.inputs[place]:
         return None
-    return held(op.inputs[place], scope)
+    return _proved_number(op.inputs[place], scope)
 
 
-def growth(place, op, scope):
+def _growth(place, op, scope):
     """By what number a value of the carry grows in each turn, or None."""
     _, body = op.bodies
     value, added = (
@@ -632,16 +647,16 @@ def growth(place, op, scope):
     if added not in body.operations or value not in added.inputs:
         return None
     left, right = added.inputs
-    return held(right if left is value else left, scope)
+    return _proved_number(right if left is value else left, scope)
 
 
 RULES = {
-    **dict.fromkeys(CALLS, call),
-    "sdy.manual_computation": manual_computation,
-    "sdy.sharding_constraint": constraint,
-    "stablehlo.case": choice,
-    "stablehlo.if": choice,
-    "stablehlo.while": loop,
+    **dict.fromkeys(CALLS, _call),
+    "sdy.manual_computation": _manual_computation,
+    "sdy.sharding_constraint": _constraint,
+    "stablehlo.case": _choice,
+    "stablehlo.if": _choice,
+    "stablehlo.while": _loop,
 }
 KNOWN = LOCAL.union(COLLECTIVES, RULES)
 
@@ -657,11 +672,11 @@ def constraints(module):
     """
     found = []
     scope = Scope(module, dict(module.mesh))
-    collect(module.functions["main"], found, scope)
+    _collect(module.functions["main"], found, scope)
     return found
 
 
-def collect(body, found, scope):
+def _collect(body, found, scope):
     """Append the shardings that a body asks for to `found`."""
     for op in body.operations:
         scope.step()
@@ -671,20 +686,20 @@ def collect(body, found, scope):
             op = called(op, scope)
         if op.name in RULES and op.name != "sdy.manual_computation":
             for inner in op.bodies:
-                collect(inner, found, scope.within())
+                _collect(inner, found, scope.within())
 
 
 def printed(value, layout):
     """A value's type, in the notation of jax.typeof."""
     dims = zip(value.shape, layout.dims, strict=True)
-    said = ",".join("@".join([str(n), *cut(axes)]) for n, axes in dims)
+    said = ",".join("@".join([str(n), *_cut(axes)]) for n, axes in dims)
     waiting = ",".join(sorted(axis.name for axis in layout.unreduced))
     return f"{value.dtype.name}[{said}]" + (
         f"{{U:{waiting}}}" if waiting else ""
     )
 
 
-def cut(axes):
+def _cut(axes):
     """The axes that cut a dimension, as jax.typeof prints them."""
     names = [axis.name for axis in axes]
     return names if len(names) < 2 else [f"({','.join(names)})"]

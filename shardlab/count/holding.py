@@ -7,6 +7,8 @@ import numpy as np
 
 from shardlab.count.layouts import itemsize
 
+__all__ = ["held"]
+
 
 def held(x):
     """Bytes per device of every array in x.
@@ -25,19 +27,19 @@ def held(x):
         x, is_leaf=lambda leaf: leaf is None
     )
     return sum(
-        held_leaf(leaf, "x" + jax.tree_util.keystr(path))
+        _held_leaf(leaf, "x" + jax.tree_util.keystr(path))
         for path, leaf in leaves
     )
 
 
-def held_leaf(leaf, where):
+def _held_leaf(leaf, where):
     """Bytes per device of one array."""
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         raise ValueError(f"{where} must be an array or its shape, got {leaf!r}")
-    return math.prod(local_shape(leaf, where)) * itemsize(leaf.dtype)
+    return math.prod(_local_shape(leaf, where)) * itemsize(leaf.dtype)
 
 
-def local_shape(leaf, where):
+def _local_shape(leaf, where):
     """The shape of the piece that a device holds of one array."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.shape

@@ -6,17 +6,78 @@ and the tables of primitives in `walk`, `rules`, `algorithm` and `exported` are
 where to look.
 """
 
+from jax._src import source_info_util
 from jax._src.ad_checkpoint import saved_residuals
+from jax._src.interpreters import mlir
 from jax._src.interpreters.mlir import make_ir_context
 from jax.interpreters.partial_eval import dce_jaxpr
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo
 
+
+def written_at(eqn):
+    """File, line and function of the user's line that wrote an equation.
+
+    Lines of installed packages are passed over where a line of the user's own
+    lies around them.
+
+    eqn      equation of a jaxpr
+    returns  name of the file, number of the line, name of the function; "", 0
+             and "" if they are not known
+    source   chapter 21
+    """
+    frames = list(source_info_util.user_frames(eqn.source_info.traceback))
+    own = [f for f in frames if not is_installed(f.file_name)]
+    for frame in own or frames:
+        return frame.file_name, frame.start_line, frame.function_name
+    return "", 0, ""
+
+
+def registered():
+    """The names of all primitives that the installed JAX can lower."""
+    tables = [mlir._lowerings, *mlir._platform_specific_lowerings.values()]
+    return {primitive.name for table in tables for primitive in table}
+
+
+def turned(params):
+    """How many arguments of a scan stay, and how many each turn passes on.
+
+    params   of the equation; since JAX 0.12 they hold trees, and no numbers
+    returns  (number of constants, number of carried values)
+    source   chapter 11
+    """
+    if "ft_in" in params:
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
+
+
+def manual_axes(params):
+    """The axes that a shard_map takes over; JAX before 0.10.2 said less of it.
+
+    params   of the equation
+    returns  frozenset of names
+    source   chapter 2
+    """
+    name = "newly_manual_axes"
+    return params[name if name in params else "manual_axes"]
+
+
+def is_installed(file):
+    """Whether a file belongs to an installed package."""
+    return "site-packages" in file or "dist-packages" in file
+
+
 __all__ = [
     "dce_jaxpr",
     "ir",
+    "is_installed",
     "make_ir_context",
+    "manual_axes",
+    "registered",
     "saved_residuals",
     "sdy",
     "stablehlo",
+    "turned",
+    "written_at",
 ]

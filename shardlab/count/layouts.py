@@ -7,7 +7,26 @@ from typing import NamedTuple
 import jax
 from jax.sharding import AxisType
 
+from shardlab.arguments import partitions
 from shardlab.count.records import record
+
+__all__ = [
+    "Axis",
+    "Placement",
+    "from_array",
+    "from_sharding",
+    "from_spec",
+    "from_type",
+    "itemsize",
+    "joined",
+    "local_bytes",
+    "moves",
+    "refuse",
+    "replicated",
+    "text",
+    "total_bytes",
+    "without",
+]
 
 
 class Axis(NamedTuple):
@@ -18,7 +37,7 @@ class Axis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class Placement:
     """The axes that cut each dimension, first one major, and those of {U}."""
 
     dims: tuple
@@ -37,7 +56,7 @@ class Layout:
 
 def replicated(aval):
     """The layout of a value that every device holds whole."""
-    return Layout(((),) * getattr(aval, "ndim", 0))
+    return Placement(((),) * getattr(aval, "ndim", 0))
 
 
 def refuse(name, why):
@@ -48,16 +67,16 @@ def refuse(name, why):
 def from_spec(spec, mesh, ndim):
     """The layout that a PartitionSpec means on a mesh; axes of size 1 go."""
     sizes = dict(mesh.shape)
-    if any(part is jax.P.UNCONSTRAINED for part in spec.partitions):
+    if any(part is jax.P.UNCONSTRAINED for part in partitions(spec)):
         refuse("PartitionSpec", f"{spec} leaves a dimension to the compiler")
 
     def cutting(names):
         names = (names,) if isinstance(names, str) else tuple(names or ())
         return tuple(Axis(n, sizes[n]) for n in names if sizes[n] > 1)
 
-    dims = tuple(map(cutting, spec.partitions))
+    dims = tuple(map(cutting, partitions(spec)))
     dims += ((),) * (ndim - len(dims))
-    return Layout(dims, frozenset(cutting(sorted(spec.unreduced))))
+    return Placement(dims, frozenset(cutting(sorted(spec.unreduced))))
 
 
 def from_type(aval):
@@ -127,16 +146,18 @@ def moves(name, aval, before, after):
     if before == after:
         return []
     local = local_bytes(aval, before)
-    if reordered(before, after):
-        names = [a.name for d in changed(before, after) for a in before.dims[d]]
+    if _reordered(before, after):
+        names = [
+            a.name for d in _changed(before, after) for a in before.dims[d]
+        ]
         return [record("permute", names, local, 1)]
-    steps = steps_between(name, before, after)
-    return [one_step(kind, axes, local) for kind, axes in steps.items()]
+    steps = _steps_between(name, before, after)
+    return [_one_step(kind, axes, local) for kind, axes in steps.items()]
 
 
-def steps_between(name, before, after):
+def _steps_between(name, before, after):
     """The axes of each kind of collective from one layout to the other."""
-    lost, won = changes(name, before, after)
+    lost, won = _changes(name, before, after)
     if after.unreduced & set(lost):
         refuse(name, "an axis that cuts a dimension cannot become unreduced")
     summed = before.unreduced - after.unreduced
@@ -148,31 +169,31 @@ def steps_between(name, before, after):
     }
     steps = {kind: axes for kind, axes in steps.items() if axes}
     sliced = [a for a in won if a not in lost and a not in summed]
-    check_one_step(name, steps, sliced, lost, won)
+    _check_one_step(name, steps, sliced, lost, won)
     return steps
 
 
-def one_step(kind, axes, local):
+def _one_step(kind, axes, local):
     """A collective on devices that each hold `local` bytes before it."""
     N = math.prod(a.size for a in axes)
     V = local * N if kind in ("all_gather", "all_to_all") else local
     return record(kind, [a.name for a in axes], V, N)
 
 
-def changed(before, after):
+def _changed(before, after):
     """The dimensions that two layouts cut differently."""
     pairs = zip(before.dims, after.dims, strict=True)
     return [d for d, (b, a) in enumerate(pairs) if b != a]
 
 
-def reordered(before, after):
+def _reordered(before, after):
     """Whether all that changes is the order of the axes in some dimension."""
-    dims = changed(before, after)
+    dims = _changed(before, after)
     same = all(set(before.dims[d]) == set(after.dims[d]) for d in dims)
     return dims and same and before.unreduced == after.unreduced
 
 
-def changes(name, before, after):
+def _changes(name, before, after):
     """Axes that leave a dimension and axes that join one, with that number."""
     lost, won = {}, {}
     for d, (b, a) in enumerate(zip(before.dims, after.dims, strict=True)):
@@ -185,7 +206,7 @@ def changes(name, before, after):
     return lost, won
 
 
-def check_one_step(name, steps, sliced, lost, won):
+def _check_one_step(name, steps, sliced, lost, won):
     """Refuse a change of layout that one collective cannot make."""
     taken = [a for axes in steps.values() for a in axes]
     places = {(lost.get(a), won.get(a)) for a in taken}
@@ -213,12 +234,12 @@ def without(layout, names):
     """The layout with the axes of these names taken out."""
     keep = [tuple(a for a in dim if a.name not in names) for dim in layout.dims]
     waiting = frozenset(a for a in layout.unreduced if a.name not in names)
-    return Layout(tuple(keep), waiting)
+    return Placement(tuple(keep), waiting)
 
 
 def joined(outer, inner):
     """Each dimension cut by the axes of `outer` first, then of `inner`."""
     dims = zip(outer.dims, inner.dims, strict=True)
-    return Layout(
+    return Placement(
         tuple(a + b for a, b in dims), outer.unreduced | inner.unreduced
     )

@@ -4,9 +4,17 @@ import jax
 
 from shardlab.arguments import one_of
 from shardlab.count.jax_inside import dce_jaxpr
-from shardlab.count.layouts import from_array
+from shardlab.count.layouts import from_array, local_bytes
 from shardlab.count.records import Moved
 from shardlab.count.walk import bodies, walk
+
+__all__ = [
+    "collectives",
+    "is_array",
+    "moved_and_held",
+    "traced",
+    "without_dead_code",
+]
 
 
 def collectives(f, *args, live=False):
@@ -22,18 +30,33 @@ def collectives(f, *args, live=False):
              says why
     source   scaling-book part 3; chapter 2
     """
+    one_of("live", live, (False, True))
+    moved, _ = moved_and_held(f, args, live)
+    return moved
+
+
+def moved_and_held(f, args, live=False):
+    """The collectives of a function, and the bytes of each of its arguments.
+
+    f, live  as in `collectives`
+    args     tuple of its arguments
+    returns  Moved; list of bytes that a device holds of each array in args, in
+             order, where it says itself where it lies or f wants it somewhere
+    raises   ValueError as `collectives`
+    source   chapter 21
+    """
     if not callable(f):
         raise ValueError(f"f must be a function of arrays, got {f!r}")
-    one_of("live", live, (False, True))
     closed, arrays = traced(f, args)
     layouts = [from_array(x, f"argument {i}") for i, x in enumerate(arrays)]
     if live:
         closed = without_dead_code(closed)
-    moved, _, _ = walk(closed, layouts, {})
-    return Moved(moved, axes_in(closed.jaxpr))
+    moved, _, lie = walk(closed, layouts, {})
+    held = [local_bytes(x, y) for x, y in zip(arrays, lie, strict=True)]
+    return Moved(moved, _axes_in(closed.jaxpr)), held
 
 
-def axes_in(jaxpr):
+def _axes_in(jaxpr):
     """The names of the axes of every mesh that the types in a jaxpr name."""
     made = [v for eqn in jaxpr.eqns for v in eqn.outvars]
     meshes = [
@@ -42,7 +65,7 @@ def axes_in(jaxpr):
     ]
     names = {n for mesh in meshes for n in getattr(mesh, "axis_names", ())}
     inner = [body for eqn in jaxpr.eqns for body in bodies(eqn)]
-    return names.union(*map(axes_in, inner))
+    return names.union(*map(_axes_in, inner))
 
 
 def traced(f, args):

@@ -35,7 +35,18 @@ from shardlab.count.exported import (
     counted,
 )
 from shardlab.count.layouts import local_bytes, refuse
-from shardlab.count.stablehlo import read
+from shardlab.count.stablehlo import read_module
+
+__all__ = [
+    "ARGUMENT",
+    "CONSTANT",
+    "Peaks",
+    "Storage",
+    "Walk",
+    "alive",
+    "new",
+    "peaks",
+]
 
 MOVERS = ("all_gather", "all_to_all", "permute", "broadcast")
 _VIEWS = """
@@ -59,7 +70,7 @@ class Storage:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class _State:
     """What is known of a value.
 
     kind      CONSTANT; ARGUMENT: an argument, laid out or scaled otherwise;
@@ -137,7 +148,7 @@ def alive(f, *args, of=None):
         made = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
     except NotImplementedError as error:
         refuse("f", f"JAX cannot export it ({error})")
-    module = read(made)
+    module = read_module(made)
     return peaks(counted(module, dict(module.mesh)), of)
 
 
@@ -152,10 +163,10 @@ def new(size, states=(), **changes):
         "bytes": size,
         "storage": Storage(size),
     }
-    return State(**{**made, **changes})
+    return _State(**{**made, **changes})
 
 
-def held(states, gathered):
+def _bytes_of_all(states, gathered):
     """Bytes of all gathered values, or of all that are no constants."""
     sizes = {}
     for state in set(states):
@@ -203,7 +214,7 @@ class Walk:
         """Remember what is alive, if it is more than ever before."""
         states = [state for group in groups for state in group]
         for gathered in self.most:
-            size = held(states, gathered)
+            size = _bytes_of_all(states, gathered)
             self.most[gathered] = max(self.most[gathered], size)
 
     def last_uses(self, body):
@@ -232,11 +243,11 @@ class Walk:
         if op.name == "stablehlo.optimization_barrier":
             return states
         if op.name in VIEWS:
-            return [view(op, states)]
+            return [_view(op, states)]
         if op.name in CONTAINERS:
             return [new(size, states) for size in sizes]
         if op.name in ELEMENTWISE:
-            return [elementwise(scaled(op, states), states)]
+            return [_elementwise(_scaled(op, states), states)]
         if op.name in ("stablehlo.partition_id", "stablehlo.replica_id"):
             return [new(sizes[0], placed=True)]
         return [self.product(op, size, states) for size in sizes]
@@ -303,8 +314,8 @@ class Walk:
             self.deeper(body, dict(env), (*outer, *captured))
             for body in op.bodies
         ]
-        made = map(joined, zip(*results, strict=True))
-        return [chosen(state, states) for state in made]
+        made = map(_joined, zip(*results, strict=True))
+        return [_data_chosen(state, states) for state in made]
 
     def captured(self, body, env):
         """The values around a body that it reads."""
@@ -319,22 +330,24 @@ class Walk:
         while True:
             inner = {**env, **dict(zip(body.inputs, carry, strict=True))}
             results = self.deeper(body, inner, outer, True)
-            turned = list(map(joined, zip(carry, results, strict=True)))
-            if list(map(known, turned)) == list(map(known, carry)):
+            turned = list(map(_joined, zip(carry, results, strict=True)))
+            if list(map(_state_but_place, turned)) == list(
+                map(_state_but_place, carry)
+            ):
                 break
             carry = turned
         inner = {**env, **dict(zip(test.inputs, carry, strict=True))}
         tested = self.deeper(test, inner, outer)
-        return [chosen(state, tested) for state in turned]
+        return [_data_chosen(state, tested) for state in turned]
 
 
-def known(state):
+def _state_but_place(state):
     """What a state says, but for where it is stored."""
     where = state.placed, state.thin, state.origin, state.bytes
     return (state.kind, state.gathered, *where)
 
 
-def joined(states):
+def _joined(states):
     """A value that has one of several states."""
     first = states[0]
     if all(state is first for state in states):
@@ -343,20 +356,20 @@ def joined(states):
     return new(most.bytes, states, thin=most.thin)
 
 
-def chosen(state, by):
+def _data_chosen(state, by):
     """A value among which data chose: it is no constant any more."""
     if state.kind != CONSTANT or all(s.kind == CONSTANT for s in by):
         return state
     return replace(state, kind=COMPUTED)
 
 
-def view(op, states):
+def _view(op, states):
     """A view: the state of its source, with fewer bytes or none of its own."""
-    source, size = states[0], scaled(op, states)
+    source, size = states[0], _scaled(op, states)
     # What data choose of a constant is no constant: a table of all numbers
     # would hold them.
     return replace(
-        chosen(source, states[1:]),
+        _data_chosen(source, states[1:]),
         thin=source.thin or op.outputs[0].bytes > op.inputs[0].bytes,
         placed=any(state.placed for state in states),
         origin=min(source.origin, size),
@@ -364,7 +377,7 @@ def view(op, states):
     )
 
 
-def scaled(op, states):
+def _scaled(op, states):
     """Bytes on one device of a result, cut as the first operand like it."""
     value = op.outputs[0]
     for operand, state in zip(op.inputs, states, strict=True):
@@ -374,7 +387,7 @@ def scaled(op, states):
     return value.bytes
 
 
-def elementwise(size, states):
+def _elementwise(size, states):
     """A result that has an element for every element of its operands."""
     made = new(size, states)
     whole = [state for state in states if not state.thin]

@@ -14,7 +14,9 @@ import jax
 from shardlab.count.exported import Scope, counted
 from shardlab.count.layouts import local_bytes, refuse
 from shardlab.count.living import ARGUMENT, CONSTANT, Walk, new
-from shardlab.count.stablehlo import read
+from shardlab.count.stablehlo import read_module
+
+__all__ = ["Moment", "moments"]
 
 
 class Moment(NamedTuple):
@@ -51,9 +53,9 @@ def moments(f, *args):
     if not callable(f):
         refuse("f", f"a function of arrays was expected, got {f!r}")
     program = jax.export.export(jax.jit(f), platforms=["cpu"])(*args)
-    module = read(program)
-    walk = Recorder(module)
-    main, layouts = module.functions["main"], counted_arguments(module)
+    module = read_module(program)
+    walk = _Recorder(module)
+    main, layouts = module.functions["main"], _counted_arguments(module)
     states = []
     for value, layout in zip(main.inputs, layouts, strict=True):
         size = local_bytes(value, layout)
@@ -63,12 +65,12 @@ def moments(f, *args):
     return walk.named(states, results)
 
 
-def counted_arguments(module):
+def _counted_arguments(module):
     """How the arguments of a program lie on its mesh."""
     return counted(module, dict(module.mesh)).arguments
 
 
-class Recorder(Walk):
+class _Recorder(Walk):
     """A walk that remembers every moment and not only the worst."""
 
     def __init__(self, module):
@@ -78,7 +80,7 @@ class Recorder(Walk):
     def operation(self, op, env, outer):
         """The states of the results of an operation; its FLOPs are added."""
         results = super().operation(op, env, outer)
-        self.flops += product_flops(op)
+        self.flops += _product_flops(op)
         return results
 
     def note(self, *groups):
@@ -109,7 +111,7 @@ class Recorder(Walk):
         ]
 
 
-def product_flops(op):
+def _product_flops(op):
     """FLOPs of an operation of a program: two a multiply-add of a product.
 
     op       stablehlo.Operation

@@ -4,8 +4,31 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
 
 from shardlab.arguments import flag, whole
+
+__all__ = [
+    "ADDED",
+    "LAID",
+    "SAME",
+    "SLICED",
+    "VOLUME",
+    "Collective",
+    "Moved",
+    "Origin",
+    "between",
+    "columns",
+    "number",
+    "record",
+    "repeated",
+    "sent",
+    "table",
+    "total",
+    "volume",
+    "volumes",
+]
 
 # V is the whole array of one group of N devices: after a gather, before a
 # scatter or a sum. A permute's or a broadcast's V is its message. A Reduce to
@@ -19,6 +42,62 @@ VOLUME = {
     "permute": Fraction(1),
     "broadcast": Fraction(1),
 }
+
+
+SLICED, SAME, ADDED, LAID = "sliced", "same", "added", "laid"
+
+
+class Origin(NamedTuple):
+    """Where in a program something happens.
+
+    stack     names of the transformations and functions around it, outermost
+              first, such as "transpose(jvp())/rematted_computation"
+    file      name of the file of the line that wrote it; "" if unknown
+    line      its number; 0 if unknown
+    function  the function that the line is in; "" if unknown
+    shape     of the array that is handed over, as its type states it; None if
+              unknown
+    dtype     of the array; "" if unknown
+    note      SLICED: of what is summed, each device keeps a slice; SAME: in a
+              loop, each turn moves the same; ADDED: in a loop, what is summed
+              is only added up; LAID: an argument lies otherwise than a
+              shard_map wants it; "" for none of these
+    source    chapter 21
+    """
+
+    stack: str = ""
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    shape: tuple | None = None
+    dtype: str = ""
+    note: str = ""
+
+    @property
+    def part(self):
+        """The part of a step: forward, again, backward or beside."""
+        if "rematted_computation" in self.stack:
+            return "again"
+        if "transpose(" in self.stack:
+            return "backward"
+        return "forward" if "jvp(" in self.stack else "beside"
+
+    @property
+    def place(self):
+        """The line in short: train.py:12, or layer:4 in a notebook's cell."""
+        if not self.file:
+            return "unknown line"
+        path = Path(self.file)
+        if path.suffix == ".py" and not path.parent.name.startswith(
+            "ipykernel"
+        ):
+            return f"{path.name}:{self.line}"
+        return f"{self.function.rpartition('.')[2] or 'cell'}:{self.line}"
+
+    def within(self, stack):
+        """The same place, seen from around the call that leads to it."""
+        both = "/".join(filter(None, (stack, self.stack)))
+        return self._replace(stack=both)
 
 
 @dataclass(frozen=True)
@@ -41,6 +120,8 @@ class Collective:
     times   how often it is executed
     pairs   of a permute, who sends to whom: positions along the axes, as
             (source, destination); None where the program does not say
+    origin  Origin; None where the program does not say. Like pairs, it does
+            not decide whether two records are equal
     source  scaling-book part 3, "all-gather" to "all-to-all"; chapter 3
     """
 
@@ -50,6 +131,7 @@ class Collective:
     sent: int | float
     times: int = 1
     pairs: tuple | None = field(default=None, compare=False, repr=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
 class Moved(tuple):
@@ -106,10 +188,10 @@ def total(moved, field):
     return number(sum(Fraction(getattr(c, field)) * c.times for c in moved))
 
 
-def checked(moved):
+def _checked(moved):
     """An argument `moved` as records, if it is made of nothing else."""
-    records = tuple(moved) if several(moved) else (moved,)
-    if not several(moved) or not all(
+    records = tuple(moved) if _several(moved) else (moved,)
+    if not _several(moved) or not all(
         isinstance(c, Collective) for c in records
     ):
         raise ValueError(
@@ -118,18 +200,18 @@ def checked(moved):
     return Moved(records, getattr(moved, "axes", ()))
 
 
-def several(value):
+def _several(value):
     """Whether a value is a row of others, and neither text nor a dict."""
     text = isinstance(value, str | bytes | Mapping)
     return isinstance(value, Iterable) and not text
 
 
-def chosen(moved, axes):
+def _over_axes(moved, axes):
     """The records over just these axes: a name, several, or None for all."""
     if axes is None:
-        return checked(moved)
-    moved = checked(moved)
-    names = tuple(axes) if several(axes) else (axes,)
+        return _checked(moved)
+    moved = _checked(moved)
+    names = tuple(axes) if _several(axes) else (axes,)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"axes must be names of mesh axes, got {axes!r}")
     # A bare empty list cannot know: nothing moved, over whichever axis.
@@ -150,7 +232,7 @@ def volume(moved, axes=None):
              axis that the mesh does not have
     source   scaling-book part 3, table of costs; chapter 3
     """
-    return total(chosen(moved, axes), "volume")
+    return total(_over_axes(moved, axes), "volume")
 
 
 def sent(moved, axes=None):
@@ -167,7 +249,7 @@ def sent(moved, axes=None):
     raises   ValueError that names moved or axes, as `volume`
     source   chapter 3
     """
-    return total(chosen(moved, axes), "sent")
+    return total(_over_axes(moved, axes), "sent")
 
 
 def between(moved, source, destination, axes):
@@ -184,7 +266,7 @@ def between(moved, source, destination, axes):
     pair = whole("source", source, 0), whole("destination", destination, 0)
     if axes is None:
         raise ValueError("axes must be names of mesh axes, got None")
-    permutes = [c for c in chosen(moved, axes) if c.kind == "permute"]
+    permutes = [c for c in _over_axes(moved, axes) if c.kind == "permute"]
     if any(c.pairs is None for c in permutes):
         raise ValueError("moved has a permute that does not say who sends")
     return total([c for c in permutes if pair in c.pairs], "volume")
@@ -200,7 +282,7 @@ def volumes(moved):
     source   chapter 3
     """
     groups = defaultdict(list)
-    for c in checked(moved):
+    for c in _checked(moved):
         groups[(c.kind, *c.axes)].append(c)
     return {key: volume(group) for key, group in groups.items()}
 
@@ -215,7 +297,7 @@ def table(moved, with_volume=True):
                  or with_volume, where it is neither True nor False
     source       chapters 2 and 3
     """
-    moved, groups = checked(moved), defaultdict(list)
+    moved, groups = _checked(moved), defaultdict(list)
     with_volume = flag("with_volume", with_volume)
     for c in moved:
         groups[(c.kind, ", ".join(c.axes))].append(c)

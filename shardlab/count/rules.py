@@ -5,22 +5,32 @@ result. What it cannot tell without communication it refuses by name.
 """
 
 from shardlab.count.layouts import (
-    Layout,
+    Placement,
     moves,
     refuse,
     text,
     without,
 )
 
+__all__ = [
+    "BY_NAME",
+    "ELEMENTWISE",
+    "contraction",
+    "falls_out",
+    "free_dims",
+    "one_sided",
+    "product",
+]
+
 # Operations that treat every element alike, whatever its neighbours are.
 _ELEMENTWISE = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp
     clz complex conj convert_element_type copy cos cosh digamma div eq erf
     erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le
-    lgamma log log1p logistic lt max min mul name ne neg nextafter not or
-    population_count pow real reduce_precision rem round rsqrt select_n
-    shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt
-    square stop_gradient sub tan tanh xor
+    lgamma log log1p log2 logistic lt max min mul name ne neg nextafter not
+    one_minus_square or population_count pow real reduce_precision rem round
+    rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign
+    sin sinh sqrt square stop_gradient sub tan tanh xor
 """
 _REDUCTIONS = """
     reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or
@@ -36,7 +46,7 @@ REDUCTIONS = frozenset(_REDUCTIONS.split())
 ALONG = frozenset(_ALONG.split())
 
 
-def elementwise(eqn, layouts):
+def _elementwise(eqn, layouts):
     """Dimension by dimension, the cut of whichever operand is cut."""
     shape = eqn.outvars[0].aval.shape
     dims = [()] * len(shape)
@@ -47,10 +57,10 @@ def elementwise(eqn, layouts):
             if axes and dims[d] not in ((), axes):
                 refuse(eqn.primitive.name, "its operands are cut differently")
             dims[d] = axes or dims[d]
-    return checked(eqn, Layout(tuple(dims), waiting))
+    return _checked(eqn, Placement(tuple(dims), waiting))
 
 
-def checked(eqn, layout):
+def _checked(eqn, layout):
     """The layout in each result, if it uses every axis once."""
     axes = [*layout.axes, *layout.unreduced]
     if len(axes) != len(set(axes)):
@@ -62,49 +72,49 @@ def checked(eqn, layout):
     return [layout] * len(eqn.outvars)
 
 
-def reduction(eqn, layouts):
+def _reduction(eqn, layouts):
     """Axes that cut a reduced dimension are left to sum: {U}."""
     (layout,) = layouts
     reduced = eqn.params["axes"]
     kept = [axes for d, axes in enumerate(layout.dims) if d not in reduced]
     waiting = {axis for d in reduced for axis in layout.dims[d]}
-    return [Layout(tuple(kept), layout.unreduced | waiting)]
+    return [Placement(tuple(kept), layout.unreduced | waiting)]
 
 
-def transpose(eqn, layouts):
+def _transpose(eqn, layouts):
     """Every dimension takes its cut along."""
     (layout,) = layouts
     dims = tuple(layout.dims[d] for d in eqn.params["permutation"])
-    return [Layout(dims, layout.unreduced)]
+    return [Placement(dims, layout.unreduced)]
 
 
-def broadcast_in_dim(eqn, layouts):
+def _broadcast_in_dim(eqn, layouts):
     """Old dimensions keep their cut; new ones are whole."""
     dims = [()] * len(eqn.params["shape"])
     for axes, d in zip(
         layouts[0].dims, eqn.params["broadcast_dimensions"], strict=True
     ):
         dims[d] = axes
-    return [Layout(tuple(dims), layouts[0].unreduced)]
+    return [Placement(tuple(dims), layouts[0].unreduced)]
 
 
-def untouched(eqn, layouts):
+def _untouched(eqn, layouts):
     """The operand's own layout, if no dimension that is touched is cut."""
     name = eqn.primitive.name
     layout = layouts[0]
     if any(other.dims != layout.dims for other in layouts if other.dims):
         refuse(name, "its operands are cut differently")
-    cut = [d for d in touched(eqn) if layout.dims[d]]
+    cut = [d for d in _touched(eqn) if layout.dims[d]]
     if cut:
         refuse(name, f"it works along dimension {cut[0]}, which is cut")
     if name in ("squeeze", "argmax", "argmin"):
         gone = eqn.params["dimensions" if name == "squeeze" else "axes"]
         dims = [axes for d, axes in enumerate(layout.dims) if d not in gone]
-        layout = Layout(tuple(dims), layout.unreduced)
+        layout = Placement(tuple(dims), layout.unreduced)
     return [layout] * len(eqn.outvars)
 
 
-def touched(eqn):
+def _touched(eqn):
     """The dimensions along which an operation looks at several elements."""
     params = eqn.params
     if eqn.primitive.name == "pad":  # a shift keeps the shape, not the rows
@@ -137,7 +147,7 @@ def contraction(eqn, layouts, after):
     (contract, batch) = eqn.params["dimension_numbers"]
     free = free_dims(eqn, contract, batch)
     drop = one_sided(layouts, contract)
-    for axis, side in conflicts(layouts, free, len(batch[0]), after):
+    for axis, side in _conflicts(layouts, free, len(batch[0]), after):
         drop[side].add(axis.name)
     local = [without(x, d) for x, d in zip(layouts, drop, strict=True)]
     gathered = []
@@ -167,7 +177,7 @@ def one_sided(layouts, contract):
     return drop
 
 
-def conflicts(layouts, free, batches, after):
+def _conflicts(layouts, free, batches, after):
     """Axes that cut a free dimension of both operands, and which one yields."""
     cut = [{a for d in free[i] for a in layouts[i].dims[d]} for i in (0, 1)]
     for axis in sorted(cut[0] & cut[1]):
@@ -196,7 +206,7 @@ def product(eqn, local, free, contract, batch):
     right = [local[1].dims[d] for d in free[1]]
     waiting = {axis for d in contract[0] for axis in local[0].dims[d]}
     dims = (*shared, *left, *right)
-    return checked(eqn, Layout(dims, frozenset(waiting)))[0]
+    return _checked(eqn, Placement(dims, frozenset(waiting)))[0]
 
 
 def falls_out(eqn, layouts, after):
@@ -206,7 +216,7 @@ def falls_out(eqn, layouts, after):
         gathered, local = contraction(eqn, layouts, after)
         return gathered, [local]
     if name in ELEMENTWISE:
-        return [], elementwise(eqn, layouts)
+        return [], _elementwise(eqn, layouts)
     if name in BY_NAME:
         return [], BY_NAME[name](eqn, layouts)
     if name == "reshape" and after and eqn.params["sharding"] is None:
@@ -220,9 +230,9 @@ def falls_out(eqn, layouts, after):
 
 
 BY_NAME = {
-    **dict.fromkeys(REDUCTIONS, reduction),
-    **dict.fromkeys(ALONG, untouched),
-    "broadcast_in_dim": broadcast_in_dim,
+    **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(ALONG, _untouched),
+    "broadcast_in_dim": _broadcast_in_dim,
     "optimization_barrier": lambda eqn, layouts: layouts,
-    "transpose": transpose,
+    "transpose": _transpose,
 }

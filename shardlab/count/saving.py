@@ -9,6 +9,8 @@ import jax
 from shardlab.count.jax_inside import saved_residuals
 from shardlab.count.layouts import refuse
 
+__all__ = ["Saved", "saved", "saved_bytes"]
+
 _SAID = re.compile(
     r"(?:named '(?P<name>.*)'"
     r"|from the argument (?P<argument>\S+)"
@@ -50,7 +52,7 @@ def saved(f, *args):
     """
     if not callable(f):
         refuse("f", f"a function of arrays was expected, got {f!r}")
-    return [read(aval, words) for aval, words in saved_residuals(f, *args)]
+    return [_as_saved(aval, words) for aval, words in saved_residuals(f, *args)]
 
 
 def saved_bytes(kept, by="name"):
@@ -72,7 +74,7 @@ def saved_bytes(kept, by="name"):
     return dict(total)
 
 
-def read(aval, words):
+def _as_saved(aval, words):
     """The Saved of what JAX says of one residual."""
     said = _SAID.search(words)
     found = said.groupdict() if said else {}
@@ -85,10 +87,10 @@ def read(aval, words):
     function = [place for place in ("", *places) if "<" not in place][-1]
     name = found.get("name") or found.get("argument") or ""
     shape, dtype = tuple(aval.shape), str(aval.dtype)
-    return Saved(name, made_by, function, shape, dtype, size(aval))
+    return Saved(name, made_by, function, shape, dtype, _size(aval))
 
 
-def size(aval):
+def _size(aval):
     """Bytes of an array; a random key is two numbers of 32 bits."""
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
         return aval.size * 8

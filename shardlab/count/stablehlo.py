@@ -11,9 +11,21 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from shardlab.count.jax_inside import ir, make_ir_context, sdy, stablehlo
-from shardlab.count.layouts import Axis, Layout, refuse
+from shardlab.count.layouts import Axis, Placement, refuse
+
+__all__ = [
+    "Body",
+    "Module",
+    "Operation",
+    "Value",
+    "exported",
+    "product_groups",
+    "read_module",
+    "words",
+]
 
 DTYPES = {
     "i1": jnp.bool_,
@@ -82,8 +94,8 @@ class Module:
 
     mesh       its mesh axes in order, tuples of name and size
     functions  Body by name; "main" is the program
-    arguments  Layout of each argument of main, None where none is stated
-    results    Layout of each result of main, None where none is stated
+    arguments  Placement of each argument of main, None where none is stated
+    results    Placement of each result of main, None where none is stated
     made       Operation by the Value that it makes
     devices    number of devices that it says to run on
     """
@@ -110,7 +122,7 @@ def exported(program):
         raise ValueError(f"not an exported program ({name})") from None
 
 
-def read(program):
+def read_module(program):
     """The module of an exported program.
 
     program  bytes, as `Exported.serialize` makes them, or an Exported
@@ -128,33 +140,33 @@ def read(program):
             raise ValueError(f"not an exported program ({name})") from None
         if not sound:
             raise ValueError("not an exported program (invalid module)")
-        return of_module(module)
+        return _of_module(module)
 
 
-def of_module(module):
+def _of_module(module):
     """The Module of an MLIR module."""
-    attributes = attributes_of(module.operation)
-    replicas = number(attributes.get("mhlo.num_replicas"), 1)
+    attributes = _attributes_of(module.operation)
+    replicas = _number(attributes.get("mhlo.num_replicas"), 1)
     if replicas != 1:
         refuse("module", f"it is written for {replicas} replicas")
     tops = [op.operation for op in module.body.operations]
-    meshes = mesh_names(op for op in tops if op.name == "sdy.mesh")
-    reader = Reader(meshes)
+    meshes = _mesh_names(op for op in tops if op.name == "sdy.mesh")
+    reader = _Reader(meshes)
     for op in tops:
         reader.top(op)
     if "main" not in reader.functions:
         refuse("module", "it has no function main")
     return Module(
-        tuple(mesh_of(meshes, reader.used).items()),
+        tuple(_mesh_of(meshes, reader.used).items()),
         reader.functions,
         reader.layouts["arguments"],
         reader.layouts["results"],
         reader.made,
-        number(attributes.get("mhlo.num_partitions"), 1),
+        _number(attributes.get("mhlo.num_partitions"), 1),
     )
 
 
-def attributes_of(operation):
+def _attributes_of(operation):
     """The attributes of an operation by name; orders to the compiler refused.
 
     An argument's and a result's attributes are those of their function.
@@ -173,14 +185,14 @@ def attributes_of(operation):
     return found
 
 
-def number(attribute, default):
+def _number(attribute, default):
     """The whole number in an attribute."""
     if attribute is None:
         return default
     return ir.IntegerAttr(attribute).value
 
 
-def mesh_names(operations):
+def _mesh_names(operations):
     """Axis sizes by name, by the name of each mesh that a module declares."""
     meshes = {}
     for op in operations:
@@ -193,7 +205,7 @@ def mesh_names(operations):
     return meshes
 
 
-def mesh_of(meshes, used):
+def _mesh_of(meshes, used):
     """The one mesh that a program uses: axis sizes by name, in order."""
     used = used & set(meshes) or meshes
     different = {tuple(meshes[name].items()) for name in used if meshes[name]}
@@ -208,7 +220,17 @@ def words(mesh):
     return ", ".join(f"{name}={size}" for name, size in mesh.items()) or "none"
 
 
-class Reader:
+def product_groups(axes, sizes):
+    """Groups of the devices that differ along these axes only."""
+    ids = np.arange(math.prod(sizes.values())).reshape(tuple(sizes.values()))
+    names = list(sizes)
+    rest = [a for a in names if a not in axes]
+    ids = ids.transpose([names.index(a) for a in (*rest, *axes)])
+    N = math.prod(sizes[a] for a in axes)
+    return [tuple(group) for group in ids.reshape(-1, N).tolist()]
+
+
+class _Reader:
     """Collects the functions of a module.
 
     meshes  axis sizes by name, by the name of the mesh
@@ -228,7 +250,7 @@ class Reader:
 
     def function(self, op):
         """Read one function; of main, what its arguments' shardings are."""
-        attributes = attributes_of(op)
+        attributes = _attributes_of(op)
         name = ir.StringAttr(attributes["sym_name"]).value
         if len(op.regions) != 1 or not len(op.regions[0].blocks):
             refuse("func.func", f"{name} has no body")
@@ -267,7 +289,7 @@ class Reader:
     def value(self, value):
         """The Value of an MLIR value: the same one each time."""
         if value not in self.values:
-            self.values[value] = typed(value.type)
+            self.values[value] = _typed(value.type)
         return self.values[value]
 
     def operation(self, op):
@@ -275,7 +297,7 @@ class Reader:
         if op.name == "stablehlo.custom_call":
             target = ir.StringAttr(op.attributes["call_target_name"]).value
             refuse(f"{op.name} {target}", "what it does is not in the program")
-        said = self.said(op, attributes_of(op))
+        said = self.said(op, _attributes_of(op))
         made = Operation(
             op.name,
             tuple(map(self.value, op.operands)),
@@ -292,8 +314,10 @@ class Reader:
         for name, attribute in attributes.items():
             if name in OF and op.name not in OF[name]:
                 refuse(op.name, f"{name} is no attribute of it")
-            if name in READ:
-                with as_refusal(op.name, name):
+            if name == "replica_groups" and _by_axes(attribute):
+                said[name] = self.groups(op.name, attribute)
+            elif name in READ:
+                with _as_refusal(op.name, name):
                     said[name] = READ[name](attribute)
             elif name in ("in_shardings", "out_shardings"):
                 each = sdy.TensorShardingPerValueAttr(attribute).shardings
@@ -301,8 +325,23 @@ class Reader:
                 self.used |= {self.mesh(sharding) for sharding in each}
             elif name == "sharding":
                 said[name] = self.layout(attribute)
-                said["open"] = is_open(attribute)
+                said["open"] = _is_open(attribute)
         return said
+
+    def groups(self, operation, attribute):
+        """The groups of devices that a collective names by axes of a mesh."""
+        said = stablehlo.ReplicaGroupMeshAxesAttr(attribute)
+        mesh = getattr(said.mesh, "value", None)
+        if mesh not in self.meshes:
+            refuse(operation, "its groups are those of no mesh")
+        axes = [stablehlo.AxisRefAttr(each) for each in said.axes]
+        if any(axis.sub_axis_info for axis in axes):
+            refuse(operation, "its groups cut an axis into parts")
+        sizes, names = self.meshes[mesh], [axis.name for axis in axes]
+        if len(set(names)) < len(names) or not set(names) <= set(sizes):
+            refuse(operation, "its groups name an axis twice, or no axis")
+        self.used.add(mesh)
+        return tuple(product_groups(names, sizes))
 
     def mesh(self, attribute):
         """The name of the mesh of a sharding."""
@@ -312,7 +351,7 @@ class Reader:
         return mesh.value
 
     def layout(self, attribute):
-        """The Layout that a sharding of Shardy states; axes of size 1 go."""
+        """The Placement that a sharding of Shardy states; axes of size 1 go."""
         sharding, mesh = sdy.TensorShardingAttr(attribute), self.mesh(attribute)
         sizes = self.meshes.get(mesh, {})
 
@@ -329,17 +368,17 @@ class Reader:
 
         dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
         cut = tuple(axes(dim.axes) for dim in dims)
-        return Layout(cut, frozenset(axes(sharding.unreduced_axes)))
+        return Placement(cut, frozenset(axes(sharding.unreduced_axes)))
 
 
-def is_open(attribute):
+def _is_open(attribute):
     """Whether a sharding leaves every dimension to the compiler."""
     dims = sdy.TensorShardingAttr(attribute).dimension_shardings
     dims = [sdy.DimensionShardingAttr(dim) for dim in dims]
     return not any(dim.is_closed or len(dim.axes) for dim in dims)
 
 
-def typed(type_):
+def _typed(type_):
     """The Value of a type: an array of a fixed shape and a known dtype."""
     if not isinstance(type_, ir.RankedTensorType):
         refuse(str(type_), "only arrays can be counted")
@@ -351,8 +390,14 @@ def typed(type_):
     return Value(tuple(type_.shape), jnp.dtype(dtype))
 
 
+def _by_axes(attribute):
+    """Whether groups of devices are named by axes, as JAX 0.12 does."""
+    kind = getattr(stablehlo, "ReplicaGroupMeshAxesAttr", None)
+    return kind is not None and kind.isinstance(attribute)
+
+
 @contextlib.contextmanager
-def as_refusal(operation, attribute):
+def _as_refusal(operation, attribute):
     """Turn what goes wrong in reading an attribute into a refusal."""
     try:
         yield
@@ -361,7 +406,7 @@ def as_refusal(operation, attribute):
         refuse(operation, why)
 
 
-def integers(attribute):
+def _integers(attribute):
     """The rows of a table of whole numbers."""
     table = ir.DenseIntElementsAttr(attribute)
     rows, columns = ir.RankedTensorType(table.type).shape
@@ -371,7 +416,7 @@ def integers(attribute):
     )
 
 
-def scalar(attribute):
+def _scalar(attribute):
     """The whole number that a constant holds, None if it holds another."""
     if not isinstance(attribute, ir.DenseIntElementsAttr):
         return None
@@ -418,8 +463,8 @@ READ = {
         stablehlo.DotDimensionNumbers(a).lhs_contracting_dimensions
     ),
     "manual_axes": lambda a: tuple(sdy.ManualAxesAttr(a)),
-    "replica_groups": integers,
-    "source_target_pairs": integers,
+    "replica_groups": _integers,
+    "source_target_pairs": _integers,
     "use_global_device_ids": lambda a: True,
-    "value": scalar,
+    "value": _scalar,
 }

@@ -5,12 +5,13 @@ the out_specs of a shard_map. None is a value of unknown place, such as an
 argument given as a bare shape: it lies wherever its first reader wants it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from math import prod
 
+from shardlab.count.jax_inside import manual_axes, turned, written_at
 from shardlab.count.layouts import (
-    Layout,
+    Placement,
     from_array,
     from_sharding,
     from_spec,
@@ -23,8 +24,21 @@ from shardlab.count.layouts import (
     text,
     without,
 )
-from shardlab.count.records import record, repeated
+from shardlab.count.records import ADDED, LAID, SAME, Origin, record, repeated
 from shardlab.count.rules import falls_out
+
+__all__ = [
+    "CALLS",
+    "COLLECTIVES",
+    "OPAQUE",
+    "RULES",
+    "agreed",
+    "bodies",
+    "equation",
+    "tally",
+    "walk",
+    "words",
+]
 
 COLLECTIVES = {
     "all_gather": "all_gather",
@@ -52,6 +66,7 @@ SILENT = (
 CALLS = {
     "call": "call_jaxpr",
     "closed_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",  # what JAX 0.12 calls it
     "remat2": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
@@ -71,47 +86,73 @@ OPAQUE = (
 )
 
 
-def walk(jaxpr, layouts, sizes):
+def walk(jaxpr, layouts, sizes, notes=None):
     """Count a jaxpr whose arguments lie as `layouts`.
 
     sizes    size of each mesh axis in scope, by name
+    notes    what is known of an equation of a loop's body, from `_loop_notes`
     returns  records, layouts of the results, layouts of the arguments
     """
     consts = [from_array(c, "constant") for c in getattr(jaxpr, "consts", ())]
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
     env = dict(zip(jaxpr.invars, layouts, strict=True))
     env |= dict(zip(jaxpr.constvars, consts, strict=False))
-    moved = []
+    moved, notes = [], notes or {}
     for eqn in jaxpr.eqns:
-        moved += equation(eqn, env, sizes)
-    results = [look(v, env) for v in jaxpr.outvars]
-    return moved, results, [look(v, env) for v in jaxpr.invars]
+        made = equation(eqn, env, sizes)
+        moved += _noted(made, notes[id(eqn)]) if id(eqn) in notes else made
+    results = [_look(v, env) for v in jaxpr.outvars]
+    return moved, results, [_look(v, env) for v in jaxpr.invars]
 
 
 def equation(eqn, env, sizes):
     """The records of one equation; its results are entered in `env`."""
-    rule = RULES.get(eqn.primitive.name, ordinary)
+    rule = RULES.get(eqn.primitive.name, _ordinary)
     moved, layouts = rule(eqn, env, sizes)
     env.update(zip(eqn.outvars, layouts, strict=True))
-    return moved
+    return [_placed(c, eqn) for c in moved]
 
 
-def look(atom, env):
+def _placed(c, eqn):
+    """A record that knows where in the program it happens."""
+    stack = str(eqn.source_info.name_stack)
+    origin = c.origin or Origin()
+    if not origin.file:
+        file, line, function = written_at(eqn)
+        origin = origin._replace(file=file, line=line, function=function)
+    return replace(c, origin=origin.within(stack))
+
+
+def _noted(moved, note):
+    """Records with a note, but for those that have one from further inside."""
+    return [
+        c if c.origin.note else replace(c, origin=c.origin._replace(note=note))
+        for c in moved
+    ]
+
+
+def _of_array(c, aval):
+    """A record that knows which array it hands over."""
+    shape, dtype = tuple(aval.shape), str(aval.dtype)
+    return replace(c, origin=Origin(shape=shape, dtype=dtype))
+
+
+def _look(atom, env):
     """Where a value lies: by its type, else by what is known, else None."""
-    if hasattr(atom, "val"):
+    if _is_literal(atom):
         return replicated(atom.aval)
     typed = from_type(atom.aval)
     return env.get(atom) if typed is None else typed
 
 
-def bind(atoms, layouts, env):
+def _bind(atoms, layouts, env):
     """Values of unknown place lie where their first reader wants them."""
     for atom, layout in zip(atoms, layouts, strict=True):
-        if not hasattr(atom, "val") and env.get(atom) is None:
+        if not _is_literal(atom) and env.get(atom) is None:
             env[atom] = layout
 
 
-def collective(eqn, env, sizes):
+def _collective(eqn, env, sizes):
     """A collective of a shard_map body, named as such."""
     name, params = eqn.primitive.name, eqn.params
     if params.get("axis_index_groups") is not None:
@@ -125,15 +166,16 @@ def collective(eqn, env, sizes):
     N = prod(sizes[a] for a in axes)
     moved, results = [], []
     for operand, result in zip(eqn.invars, eqn.outvars, strict=True):
-        before = look(operand, env)
-        V = group_bytes(eqn, operand.aval, result.aval, before, N)
+        before = _look(operand, env)
+        V = _group_bytes(eqn, operand.aval, result.aval, before, N)
         pairs = params.get("perm") and tuple(map(tuple, params["perm"]))
-        moved += [record(COLLECTIVES[name], axes, V, N, pairs)] * (N > 1)
-        results.append(carried(before, result.aval, name))
+        made = record(COLLECTIVES[name], axes, V, N, pairs)
+        moved += [_of_array(made, operand.aval)] * (N > 1)
+        results.append(_carried(before, result.aval, name))
     return moved, results
 
 
-def group_bytes(eqn, operand, result, layout, N):
+def _group_bytes(eqn, operand, result, layout, N):
     """V of a collective: the whole array of a group, or its message."""
     kind = COLLECTIVES[eqn.primitive.name]
     if kind in ("all_gather", "all_to_all"):
@@ -143,7 +185,7 @@ def group_bytes(eqn, operand, result, layout, N):
     return local_bytes(operand if kind != "all_reduce" else result, layout)
 
 
-def carried(layout, aval, name):
+def _carried(layout, aval, name):
     """The layout over axes that are not in a collective: it stays."""
     if layout is None or len(layout.dims) == aval.ndim:
         return layout
@@ -152,34 +194,34 @@ def carried(layout, aval, name):
     return refuse(name, "it adds or drops a dimension of a sharded array")
 
 
-def silent(eqn, env, sizes):
+def _silent(eqn, env, sizes):
     """An equation that names an axis and moves nothing."""
-    layouts = [look(v, env) for v in eqn.invars]
+    layouts = [_look(v, env) for v in eqn.invars]
     return [], layouts or [replicated(v.aval) for v in eqn.outvars]
 
 
-def call(eqn, env, sizes):
+def _call(eqn, env, sizes):
     """A function called within a function: its body is counted in place."""
     jaxpr = eqn.params[CALLS.get(eqn.primitive.name, "jaxpr")]
-    layouts = [look(v, env) for v in eqn.invars]
+    layouts = [_look(v, env) for v in eqn.invars]
     moved, results, wanted = walk(jaxpr, layouts, sizes)
-    bind(eqn.invars, wanted, env)
+    _bind(eqn.invars, wanted, env)
     return moved, results
 
 
-def jit(eqn, env, sizes):
+def _jit(eqn, env, sizes):
     """A jitted function; shardings it asks for must be those that are there."""
-    there = [look(v, env) for v in eqn.invars]
-    asked = stated(
+    there = [_look(v, env) for v in eqn.invars]
+    asked = _stated(
         eqn.params["in_shardings"], eqn.invars, there, "in_shardings"
     )
-    bind(eqn.invars, asked, env)
-    moved, results = call(eqn, env, sizes)
+    _bind(eqn.invars, asked, env)
+    moved, results = _call(eqn, env, sizes)
     out = eqn.params["out_shardings"]
-    return moved, stated(out, eqn.outvars, results, "out_shardings")
+    return moved, _stated(out, eqn.outvars, results, "out_shardings")
 
 
-def stated(shardings, atoms, layouts, where):
+def _stated(shardings, atoms, layouts, where):
     """Layouts as jit's shardings state them, or a refusal where they differ."""
     merged = []
     for sharding, atom, layout in zip(shardings, atoms, layouts, strict=True):
@@ -195,30 +237,80 @@ def stated(shardings, atoms, layouts, where):
     return merged
 
 
-def scan(eqn, env, sizes):
+def _scan(eqn, env, sizes):
     """A loop of known length: its body, that many times."""
     p = eqn.params
-    kept = p["num_consts"] + p["num_carry"]
-    layouts = [look(v, env) for v in eqn.invars]
-    layouts[kept:] = [element(x) for x in layouts[kept:]]
-    carry = slice(p["num_consts"], kept)
-    moved, results, wanted = around("scan", p["jaxpr"], layouts, sizes, carry)
-    wanted[kept:] = [stacked(x) for x in wanted[kept:]]
-    bind(eqn.invars, wanted, env)
-    ys = [stacked(y) for y in results[p["num_carry"] :]]
-    return repeated(moved, p["length"]), results[: p["num_carry"]] + ys
+    consts, carried = turned(p)
+    kept = consts + carried
+    layouts = [_look(v, env) for v in eqn.invars]
+    layouts[kept:] = [_element(x) for x in layouts[kept:]]
+    carry = slice(consts, kept)
+    notes = _loop_notes(p["jaxpr"].jaxpr, carry)
+    moved, results, wanted = _around(
+        "scan", p["jaxpr"], layouts, sizes, carry, notes
+    )
+    wanted[kept:] = [_stacked(x) for x in wanted[kept:]]
+    _bind(eqn.invars, wanted, env)
+    ys = [_stacked(y) for y in results[carried:]]
+    return repeated(moved, p["length"]), results[:carried] + ys
 
 
-def around(name, body, layouts, sizes, carry):
+def _loop_notes(body, carry):
+    """What is known of equations in a loop's body: SAME or ADDED, by id.
+
+    body     jaxpr of one turn
+    carry    slice of its arguments that the turn before has left
+    """
+    fixed = {*body.invars[: carry.start], *body.constvars}
+    notes, readers = {}, defaultdict(list)
+    for eqn in body.eqns:
+        if all(_is_literal(v) or v in fixed for v in eqn.invars):
+            fixed.update(eqn.outvars)
+            notes[id(eqn)] = SAME
+        for v in eqn.invars:
+            if not _is_literal(v):
+                readers[v].append(eqn)
+    left = body.outvars[: carry.stop - carry.start]
+    pairs = zip(left, body.invars[carry], strict=True)
+    back = {after: before for after, before in pairs if not _is_literal(after)}
+    kept = set(body.outvars[carry.stop - carry.start :]) - {*back}
+
+    def only_added(v):
+        """Whether all that a turn does with a value is to add it up."""
+        if len(readers[v]) != 1 or v in kept or v in back:
+            return False
+        (eqn,) = readers[v]
+        (result,), others = eqn.outvars, [o for o in eqn.invars if o is not v]
+        if eqn.primitive.name in ("add", "add_any"):
+            return result in back and others == [back[result]]
+        scaled = eqn.primitive.name in ("mul", "div", "convert_element_type")
+        known = all(_is_literal(o) or o in fixed for o in others)
+        return scaled and known and only_added(result)
+
+    for eqn in body.eqns:
+        kind = COLLECTIVES.get(eqn.primitive.name)
+        if kind in SUMS and id(eqn) not in notes:
+            used = [v for v in eqn.outvars if readers[v]]
+            if used and all(map(only_added, used)):
+                notes[id(eqn)] = ADDED
+    return notes
+
+
+def _is_literal(atom):
+    """Whether a value is a number that stands in the program."""
+    return hasattr(atom, "val")
+
+
+def _around(name, body, layouts, sizes, carry, notes=None):
     """A loop body, walked with the carry where the body itself leaves it."""
-    moved, results, layouts = walk(body, layouts, sizes)
+    moved, results, layouts = walk(body, layouts, sizes, notes)
     turned = agreed(name, layouts[carry], results)
     # Each turn of the loop can hand a cut on to one more value of the carry.
     for _ in range(len(turned)):
         if turned == layouts[carry]:
             break
         layouts[carry] = turned
-        moved, results, layouts = walk(body, layouts, sizes)
+        moved, results, layouts = walk(body, layouts, sizes, notes)
         turned = agreed(name, turned, results)
     else:
         if turned != layouts[carry]:
@@ -226,18 +318,18 @@ def around(name, body, layouts, sizes, carry):
     return moved, turned + results[len(turned) :], layouts
 
 
-def element(layout):
+def _element(layout):
     """The layout of x[i], where x is not cut along its first dimension."""
     if layout is None:
         return None
     if layout.dims[0]:
         refuse("scan", "its loop runs along a dimension that is cut")
-    return Layout(layout.dims[1:], layout.unreduced)
+    return Placement(layout.dims[1:], layout.unreduced)
 
 
-def stacked(layout):
+def _stacked(layout):
     """The layout of many values of this layout, one after the other."""
-    return layout and Layout(((), *layout.dims), layout.unreduced)
+    return layout and Placement(((), *layout.dims), layout.unreduced)
 
 
 def agreed(name, one, other):
@@ -254,9 +346,9 @@ def agreed(name, one, other):
     return merged
 
 
-def cond(eqn, env, sizes):
+def _cond(eqn, env, sizes):
     """A choice: counted if every branch moves the same."""
-    layouts = [look(v, env) for v in eqn.invars[1:]]
+    layouts = [_look(v, env) for v in eqn.invars[1:]]
     walked = [walk(b, layouts, sizes) for b in eqn.params["branches"]]
     tallies = [tally(moved) for moved, _, _ in walked]
     if any(other != tallies[0] for other in tallies):
@@ -273,7 +365,7 @@ def cond(eqn, env, sizes):
             c.pairs for c in other_moved
         ):
             moved = [replace(c, pairs=None) for c in moved]
-    bind(eqn.invars[1:], wanted, env)
+    _bind(eqn.invars[1:], wanted, env)
     return moved, results
 
 
@@ -294,15 +386,15 @@ def words(counted):
     return ", ".join(said) or "nothing"
 
 
-def while_loop(eqn, env, sizes):
+def _while_loop(eqn, env, sizes):
     """A loop of unknown length: counted if nothing moves in it."""
     p = eqn.params
-    layouts = [look(v, env) for v in eqn.invars]
+    layouts = [_look(v, env) for v in eqn.invars]
     heads, bodies = p["cond_nconsts"], p["body_nconsts"]
     consts, layouts = layouts[:heads], layouts[heads:]
     carry = slice(bodies, None)
     body = p["body_jaxpr"]
-    body, results, layouts = around("while", body, layouts, sizes, carry)
+    body, results, layouts = _around("while", body, layouts, sizes, carry)
     test, _, _ = walk(p["cond_jaxpr"], consts + layouts[carry], sizes)
     if test or body:
         refuse(
@@ -314,19 +406,21 @@ def while_loop(eqn, env, sizes):
     return [], results
 
 
-def shard_map(eqn, env, sizes):
+def _shard_map(eqn, env, sizes):
     """A body per device; arguments that lie otherwise are moved first."""
     p = eqn.params
     moved, inner = [], []
     for atom, spec in zip(eqn.invars, p["in_specs"], strict=True):
         want = from_spec(spec, p["mesh"], atom.aval.ndim)
-        have = look(atom, env)
-        bind([atom], [want], env)
-        rest = have and without(have, p["newly_manual_axes"])
+        have = _look(atom, env)
+        _bind([atom], [want], env)
+        rest = have and without(have, manual_axes(p))
         inner.append(rest)
         if have:
             there = joined(want, rest)
-            moved += moves("shard_map in_specs", atom.aval, have, there)
+            steps = moves("shard_map in_specs", atom.aval, have, there)
+            steps = [_of_array(c, atom.aval) for c in steps]
+            moved += _noted(steps, LAID)
     records, results, _ = walk(p["jaxpr"], inner, dict(p["mesh"].shape))
     outs = []
     for v, spec, rest in zip(eqn.outvars, p["out_specs"], results, strict=True):
@@ -335,10 +429,10 @@ def shard_map(eqn, env, sizes):
     return moved + records, outs
 
 
-def reshard(eqn, env, sizes):
+def _reshard(eqn, env, sizes):
     """A change of type: the collective that it takes, or none."""
     (atom,), sharding = eqn.invars, eqn.params["dst_sharding"]
-    before = look(atom, env)
+    before = _look(atom, env)
     after = from_spec(sharding.spec, sharding.mesh, atom.aval.ndim)
     source = atom.aval.sharding.mesh
     crossed = not source.empty and source.axis_types != sharding.mesh.axis_types
@@ -346,29 +440,30 @@ def reshard(eqn, env, sizes):
         refuse("auto_axes", "what happens in there is left to the compiler")
     if before is None:
         return [], [after]
-    return moves("reshard", atom.aval, before, after), [after]
+    steps = moves("reshard", atom.aval, before, after)
+    return [_of_array(c, atom.aval) for c in steps], [after]
 
 
-def constraint(eqn, env, sizes):
+def _constraint(eqn, env, sizes):
     """A sharding constraint: with Auto axes the compiler acts on it."""
-    there = [look(v, env) for v in eqn.invars]
+    there = [_look(v, env) for v in eqn.invars]
     asked = [eqn.params["sharding"]]
-    layouts = stated(asked, eqn.invars, there, "with_sharding_constraint")
-    bind(eqn.invars, layouts, env)
+    layouts = _stated(asked, eqn.invars, there, "with_sharding_constraint")
+    _bind(eqn.invars, layouts, env)
     return [], layouts
 
 
-def device_put(eqn, env, sizes):
+def _device_put(eqn, env, sizes):
     """An array put somewhere: where it lies from then on."""
-    there = [look(v, env) for v in eqn.invars]
+    there = [_look(v, env) for v in eqn.invars]
     asked = eqn.params["devices"]
-    return [], stated(asked, eqn.invars, there, "device_put")
+    return [], _stated(asked, eqn.invars, there, "device_put")
 
 
-def ordinary(eqn, env, sizes):
+def _ordinary(eqn, env, sizes):
     """Any other operation: silent where nothing is cut, else by its rule."""
-    check_closed(eqn, sizes)
-    layouts = [look(v, env) for v in eqn.invars]
+    _check_closed(eqn, sizes)
+    layouts = [_look(v, env) for v in eqn.invars]
     typed = [from_type(v.aval) for v in eqn.outvars]
     if all(x is None or x.plain for x in layouts):
         known = eqn.invars and None not in layouts
@@ -381,11 +476,11 @@ def ordinary(eqn, env, sizes):
     gathered, local = falls_out(eqn, layouts, after)
     if gathered and after is None:
         refuse(eqn.primitive.name, "which operand moves is not in its type")
-    moved, results = settle(eqn, local, typed)
+    moved, results = _settle(eqn, local, typed)
     return gathered + moved, results
 
 
-def settle(eqn, local, typed):
+def _settle(eqn, local, typed):
     """From the layouts that fall out to those that the types state."""
     name = eqn.primitive.name
     moved, results = [], []
@@ -401,17 +496,17 @@ def settle(eqn, local, typed):
             axes = ", ".join(steps[0].axes)
             why = "before or after it, its types do not say; use reshard"
             refuse(name, f"it takes {steps[0].kind} over {axes}, {why}")
-        moved += steps
+        moved += [_of_array(c, var.aval) for c in steps]
         results.append(after)
     return moved, results
 
 
-def check_closed(eqn, sizes):
+def _check_closed(eqn, sizes):
     """Refuse an unknown operation that can talk to other devices."""
     name = eqn.primitive.name
     if name in OPAQUE:
         refuse(name, "what it sends is not in the program")
-    if names_an_axis(eqn, sizes):
+    if _names_an_axis(eqn, sizes):
         refuse(name, "what it does over a mesh axis is not known here")
     for inner in bodies(eqn):
         unknown = [None] * len(inner.invars)
@@ -419,7 +514,7 @@ def check_closed(eqn, sizes):
             refuse(name, "how often it runs the collectives in it is unknown")
 
 
-def names_an_axis(eqn, sizes):
+def _names_an_axis(eqn, sizes):
     """Whether an effect or a parameter of an equation is a mesh axis."""
     if any(type(e).__name__ == "NamedAxisEffect" for e in eqn.effects):
         return True
@@ -439,15 +534,15 @@ def bodies(eqn):
 
 
 RULES = {
-    **dict.fromkeys(COLLECTIVES, collective),
-    **dict.fromkeys(SILENT, silent),
-    **dict.fromkeys(CALLS, call),
-    "jit": jit,
-    "scan": scan,
-    "cond": cond,
-    "while": while_loop,
-    "shard_map": shard_map,
-    "reshard": reshard,
-    "sharding_constraint": constraint,
-    "device_put": device_put,
+    **dict.fromkeys(COLLECTIVES, _collective),
+    **dict.fromkeys(SILENT, _silent),
+    **dict.fromkeys(CALLS, _call),
+    "jit": _jit,
+    "scan": _scan,
+    "cond": _cond,
+    "while": _while_loop,
+    "shard_map": _shard_map,
+    "reshard": _reshard,
+    "sharding_constraint": _constraint,
+    "device_put": _device_put,
 }

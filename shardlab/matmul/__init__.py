@@ -13,7 +13,7 @@ program, and for eight devices, whose product is held against an unsharded one.
 """
 
 from shardlab.matmul.execute import carried_out, on_device, run, traced
-from shardlab.matmul.overlap import Work, t_overlapped, timeline
+from shardlab.matmul.overlap import BlockDone, t_overlapped, timeline
 from shardlab.matmul.plans import Plan, Step, cheapest, edits, plans, routes
 from shardlab.matmul.products import Product, local_product, parse
 
@@ -21,7 +21,7 @@ __all__ = [
     "Plan",
     "Product",
     "Step",
-    "Work",
+    "BlockDone",
     "carried_out",
     "cheapest",
     "edits",

@@ -22,6 +22,8 @@ from shardlab import count, notation
 from shardlab.arguments import whole
 from shardlab.matmul.products import parse
 
+__all__ = ["carried_out", "on_device", "run", "traced"]
+
 
 def carried_out(step, block):
     """One edit, as the device does it to its own block.
@@ -31,7 +33,7 @@ def carried_out(step, block):
     returns  what it holds afterwards
     source   chapter 2
     """
-    axis, goes, comes = step.axis, *changed(step)
+    axis, goes, comes = step.axis, *_changed(step)
     if step.kind == "all_gather":
         return all_gather(block, axis, axis=goes, tiled=True, to="invarying")
     if step.kind == "all_reduce":
@@ -44,7 +46,7 @@ def carried_out(step, block):
     return dynamic_slice_in_dim(block, axis_index(axis) * size, size, comes)
 
 
-def changed(step):
+def _changed(step):
     """The dimension that loses the axis, and the one that gets it.
 
     step     Step
@@ -116,7 +118,7 @@ def traced(body, text, sizes, mesh, dtype="bfloat16"):
     *specs, out = map(notation.to_spec, product)
     factors = [
         ShapeDtypeStruct(
-            shape(layout, sizes),
+            _shape(layout, sizes),
             dtype,
             sharding=NamedSharding(on, spec),
         )
@@ -128,7 +130,7 @@ def traced(body, text, sizes, mesh, dtype="bfloat16"):
         return count.collectives(program, *factors)
 
 
-def shape(layout, sizes):
+def _shape(layout, sizes):
     """The shape of a matrix, if each of its dimensions has a size.
 
     layout   Layout

@@ -5,6 +5,8 @@ from typing import NamedTuple
 from shardlab import ring
 from shardlab.arguments import amount, how_many, one_of, real, takes, whole
 
+__all__ = ["BlockDone", "t_overlapped", "timeline"]
+
 
 @takes(math=amount, comm=amount, X=how_many)
 def t_overlapped(math, comm, X):
@@ -21,7 +23,7 @@ def t_overlapped(math, comm, X):
     return max(math, comm + math / X)
 
 
-class Work(NamedTuple):
+class BlockDone(NamedTuple):
     """What a link or a chip is busy with for a while.
 
     chip   number of the chip: of a link, the one at its end
@@ -52,14 +54,14 @@ def timeline(steps, N, math, link_bw, hop_latency=0.0, overlap=True):
     hop_latency  seconds that each hop takes besides
     overlap  True: a block is multiplied as soon as it is there; False: when
              all of them are
-    returns  list of Work
+    returns  list of BlockDone
     raises   ValueError that names the argument and what was expected
     source   chapter 4
     """
     one_of("overlap", overlap, (True, False))
     math, N = real("math", math), whole("N", N)
-    sent = sending(steps, link_bw, hop_latency)
-    there = arrivals(sent, N)
+    sent = _sending(steps, link_bw, hop_latency)
+    there = _arrivals(sent, N)
     if any(set(blocks) != set(range(N)) for blocks in there):
         raise ValueError(f"steps must bring each of N = {N} chips every block")
     done = []
@@ -69,21 +71,23 @@ def timeline(steps, N, math, link_bw, hop_latency=0.0, overlap=True):
         for block, came in blocks:
             start = max(free, came)
             free = start + math / N
-            done.append(Work(chip, "multiply", block, start, free))
+            done.append(BlockDone(chip, "multiply", block, start, free))
     return sent + done
 
 
-def sending(steps, link_bw, hop_latency):
-    """The Work of the links: each step lasts as long as its busiest one."""
+def _sending(steps, link_bw, hop_latency):
+    """What the links do: each step lasts as long as its busiest one."""
     start, sent = 0.0, []
     for step in steps:
         end = start + ring.seconds([step], link_bw, hop_latency)
-        sent += [Work(h.destination, "link", h.chunk, start, end) for h in step]
+        sent += [
+            BlockDone(h.destination, "link", h.chunk, start, end) for h in step
+        ]
         start = end
     return sent
 
 
-def arrivals(sent, N):
+def _arrivals(sent, N):
     """For each chip, when each block is there: {block: seconds}."""
     chips = range(max(N, 1 + max((work.chip for work in sent), default=0)))
     there = [{chip: 0.0} for chip in chips]

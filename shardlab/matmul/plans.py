@@ -17,6 +17,17 @@ from shardlab.arguments import one_of, whole
 from shardlab.matmul.products import Product, local_product, parse
 from shardlab.notation import axes_used, axis_size, local_shape
 
+__all__ = [
+    "Plan",
+    "Setting",
+    "Step",
+    "cheapest",
+    "edits",
+    "plans",
+    "routes",
+    "with_cut",
+]
+
 MOST_AXES = 3
 BOTH = (0, 1)  # rows and columns
 TITLES = {
@@ -155,13 +166,15 @@ def edits(layout, mesh):
         for axis in cut[-1:]:  # only the last letter of a dimension can go
             bare = with_cut(layout, d, cut[:-1])
             found.append(("all_gather", axis, bare))
-            found.append(("all_to_all", axis, joined(bare, 1 - d, axis)))
+            found.append(("all_to_all", axis, _joined(bare, 1 - d, axis)))
     for axis in layout.unreduced:
-        paid = paid_off(layout, axis)
+        paid = _paid_off(layout, axis)
         found.append(("all_reduce", axis, paid))
-        found += [("reduce_scatter", axis, joined(paid, d, axis)) for d in BOTH]
+        found += [
+            ("reduce_scatter", axis, _joined(paid, d, axis)) for d in BOTH
+        ]
     for axis in sorted(set(mesh) - axes_used(layout)):
-        found += [("slice", axis, joined(layout, d, axis)) for d in BOTH]
+        found += [("slice", axis, _joined(layout, d, axis)) for d in BOTH]
     return found
 
 
@@ -177,7 +190,7 @@ def with_cut(layout, d, cut):
     return replace(layout, axes=axes)
 
 
-def joined(layout, d, axis):
+def _joined(layout, d, axis):
     """A layout whose dimension d is cut by one more axis, the last letter.
 
     layout   Layout
@@ -188,7 +201,7 @@ def joined(layout, d, axis):
     return with_cut(layout, d, (*layout.axes[d], axis))
 
 
-def paid_off(layout, axis):
+def _paid_off(layout, axis):
     """A layout whose sums over one axis have been added up.
 
     layout   Layout
@@ -199,7 +212,7 @@ def paid_off(layout, axis):
     return replace(layout, unreduced=left)
 
 
-def sent_by(kind, axis, before, after, setting):
+def _sent_by(kind, axis, before, after, setting):
     """The bytes that leave each device in one edit, by formula."""
     N = setting.mesh[axis]
     if kind == "slice":
@@ -210,9 +223,9 @@ def sent_by(kind, axis, before, after, setting):
     return cost.sent(kind, setting.bytes(whole_array), N)
 
 
-def priced(kind, axis, before, after, setting):
+def _priced(kind, axis, before, after, setting):
     """The Step of one edit; on a chip its seconds, latency included."""
-    sent = sent_by(kind, axis, before, after, setting)
+    sent = _sent_by(kind, axis, before, after, setting)
     bare = Step(kind, axis, before, after, sent)
     N, chip, wrap = setting.mesh[axis], setting.chip, setting.wrap
     if chip is None or kind == "slice" or N == 1:
@@ -230,7 +243,7 @@ def priced(kind, axis, before, after, setting):
 # ---- all edits, and the cheapest chain of them -------------------------------
 
 
-def graph(starts, setting):
+def _graph(starts, setting):
     """Every layout that edits make of some, and every edit between them."""
     steps, waiting = {}, list(starts)
     while waiting:
@@ -238,7 +251,7 @@ def graph(starts, setting):
         if before in steps:
             continue
         steps[before] = [
-            priced(kind, axis, before, after, setting)
+            _priced(kind, axis, before, after, setting)
             for kind, axis, after in edits(before, setting.mesh)
             if setting.shape(after)
         ]
@@ -246,7 +259,7 @@ def graph(starts, setting):
     return steps
 
 
-def reversed_graph(steps):
+def _reversed_graph(steps):
     """The same edits, listed by the layout that they lead to."""
     back = {layout: [] for layout in steps}
     for step in (step for row in steps.values() for step in row):
@@ -299,27 +312,28 @@ def plans(text, sizes, mesh, itemsize=4, chip=None, wrap=True, overlap=False):
     """
     product = parse(text)
     one_of("overlap", overlap, (False, True))
-    setting = checked_setting(product, sizes, mesh, itemsize, chip, wrap)
-    found = every_plan(product, setting)
-    return sorted(found, key=lambda plan: rank(plan, overlap))
+    setting = _checked_setting(product, sizes, mesh, itemsize, chip, wrap)
+    found = _every_plan(product, setting)
+    return sorted(found, key=lambda plan: _rank(plan, overlap))
 
 
-def cheapest(text, sizes, mesh, itemsize=4, **how):
+def cheapest(
+    text, sizes, mesh, itemsize=4, *, chip=None, wrap=True, overlap=False
+):
     """The cheapest plan for a product: the first of `plans`.
 
-    text, sizes, mesh, itemsize  as in `plans`
-    how      chip, wrap and overlap, as in `plans`
+    text, sizes, mesh, itemsize, chip, wrap, overlap  as in `plans`
     returns  Plan
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 3
     """
-    return plans(text, sizes, mesh, itemsize, **how)[0]
+    return plans(text, sizes, mesh, itemsize, chip, wrap, overlap)[0]
 
 
-def every_plan(product, setting):
+def _every_plan(product, setting):
     """A Plan for each pair of layouts in which A and B can be multiplied."""
     A_to, B_to = (
-        routes(graph([factor], setting), factor) for factor in product[:2]
+        routes(_graph([factor], setting), factor) for factor in product[:2]
     )
     pairs = [
         (A, B, formed)
@@ -328,16 +342,16 @@ def every_plan(product, setting):
         if (formed := local_product(A, B, product.C.name))
         and setting.shape(formed)
     ]
-    onward = reversed_graph(graph({formed for *_, formed in pairs}, setting))
+    onward = _reversed_graph(_graph({formed for *_, formed in pairs}, setting))
     to_C = routes(onward, product.C, "before") if product.C in onward else {}
     return [
-        summed_up(product, (A_to[A], B_to[B], to_C[formed]), A, B, setting)
+        _summed_up(product, (A_to[A], B_to[B], to_C[formed]), A, B, setting)
         for A, B, formed in pairs
         if formed in to_C
     ]
 
 
-def summed_up(product, chains, A, B, setting):
+def _summed_up(product, chains, A, B, setting):
     """The Plan of three chains of edits, with what it costs in all."""
     (rows, inner), (_, columns) = setting.shape(A), setting.shape(B)
     flops = cost.matmul_flops(rows, inner, columns)
@@ -350,7 +364,7 @@ def summed_up(product, chains, A, B, setting):
     return Plan(product, chains, sent, flops, times)
 
 
-def rank(plan, overlap):
+def _rank(plan, overlap):
     """What plans are sorted by."""
     length = sum(map(len, plan.steps))
     cheap = (plan.sent, plan.flops, length, plan.summary)
@@ -359,7 +373,7 @@ def rank(plan, overlap):
     return (cost.seconds(plan.times, overlap), sum(plan.times), *cheap)
 
 
-def checked_setting(product, sizes, mesh, itemsize, chip, wrap):
+def _checked_setting(product, sizes, mesh, itemsize, chip, wrap):
     """The Setting of a product, if every layout of it can be."""
     if not isinstance(mesh, dict) and not hasattr(mesh, "items"):
         raise ValueError(f"mesh must be sizes by axis name, got {mesh!r}")

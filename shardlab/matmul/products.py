@@ -6,6 +6,8 @@ from typing import NamedTuple
 from shardlab import notation
 from shardlab.notation import Layout
 
+__all__ = ["Product", "local_product", "parse"]
+
 
 class Product(NamedTuple):
     """What is multiplied, how it lies, and how the result shall lie.
@@ -41,10 +43,10 @@ def parse(text):
             'text must be like "A[I, J_X] . B[J_X, K] -> C[I, K]", '
             f"got {text!r}"
         )
-    return checked(Product(*map(notation.parse, (*factors, sides[1]))))
+    return _checked(Product(*map(notation.parse, (*factors, sides[1]))))
 
 
-def checked(product):
+def _checked(product):
     """A Product whose dimensions fit, and whose factors are no debts."""
     A, B, C = (layout.dims for layout in product)
     fits = len(A) == len(B) == 2 and A[1] == B[0] and A[0] != B[1]

@@ -14,6 +14,18 @@ from shardlab.ring.hops import (
 )
 from shardlab.ring.network import chunk_bytes, one_axis
 
+__all__ = [
+    "backwards",
+    "departures",
+    "destinations",
+    "lacking",
+    "onward",
+    "pieces_each_way",
+    "shared",
+    "started",
+    "turned",
+]
+
 TIES = ("split", "one_way")
 
 

@@ -1,14 +1,40 @@
 """Collectives on one ring or line as lists of hops, in plain Python."""
 
+import gc
 import itertools
 from collections import Counter
-from functools import partial
+from functools import partial, wraps
 from typing import NamedTuple
 
 import numpy as np
 
 from shardlab.arguments import takes, whole
 from shardlab.ring.network import chunk_bytes, one_axis, step_seconds
+
+__all__ = [
+    "Hop",
+    "all_gather_steps",
+    "all_reduce_steps",
+    "all_to_all_steps",
+    "backwards",
+    "broadcast_steps",
+    "bytes_per_link",
+    "carry",
+    "chain_all_reduce_steps",
+    "departures",
+    "destinations",
+    "lacking",
+    "letter",
+    "onward",
+    "permute_steps",
+    "pieces_each_way",
+    "reduce_scatter_steps",
+    "reduce_steps",
+    "seconds",
+    "shared",
+    "started",
+    "turned",
+]
 
 
 class Hop(NamedTuple):
@@ -32,6 +58,29 @@ class Hop(NamedTuple):
     axis: int = 0
     way: int = 1
     adds: bool = False
+
+
+def _uncollected(work):
+    """Let nobody look for garbage while a million hops are written down.
+
+    A hop holds numbers, so that nothing refers to itself and none is garbage;
+    to look at all of them again and again takes half of the time.
+
+    work     a function that writes down hops
+    returns  the same function, run without the collector
+    """
+
+    @wraps(work)
+    def quick(*args, **options):
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return work(*args, **options)
+        finally:
+            if collects:
+                gc.enable()
+
+    return quick
 
 
 # ---- at the door -------------------------------------------------------------
@@ -108,6 +157,7 @@ def _half(hop):
 
 
 @takes(_in_shards, V=whole, N=whole)
+@_uncollected
 def all_gather_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllGather on a ring or line: pass on what you have just received.
 
@@ -238,6 +288,7 @@ def departures(N, size, wrap=True, directions=2, ties="split"):
 
 
 @takes(_in_chunks, V=whole, N=whole)
+@_uncollected
 def all_to_all_steps(V, N, wrap=True, directions=2, ties="split"):
     """AllToAll: start your farthest chunk, and the next farthest a step later.
 

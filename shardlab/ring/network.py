@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from shardlab.arguments import one_of, real, whole
 
+__all__ = ["Torus", "chunk_bytes", "one_axis", "step_seconds", "torus"]
+
 # Hops of a ring are listed one by one: N^2 of a gather, N^3 / 4 of an exchange.
 MOST_ON_AXIS = 1024
 # Sets have one bit a chunk, and N chips hold N sets: 128 MB for 2^15 chips.

@@ -13,11 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+__all__ = [
+    "Message",
+    "crossings",
+    "exchange",
+    "gather",
+    "members",
+    "own_members",
+    "scatter",
+    "scatter_gather",
+]
+
 # One bit a chunk. The byte order is fixed because sets are unpacked as bytes.
 WORD = np.dtype("<u8")
 
 
-class Road(NamedTuple):
+class _Road(NamedTuple):
     """Bytes start to stop of each chunk of a set travel one way."""
 
     way: int
@@ -36,7 +47,7 @@ class Message(NamedTuple):
     """
 
     axis: int
-    road: Road
+    road: _Road
     arriving: np.ndarray
     adds: bool = False
     own: np.ndarray | None = None
@@ -124,7 +135,7 @@ def _sharing_ties(torus, axis, news, start, stop):
     for way, sets in news.items():
         alone = sets & ~ties if tied else sets
         if alone.any():
-            yield Message(axis, Road(way, start, stop), alone)
+            yield Message(axis, _Road(way, start, stop), alone)
     for road in _tie_roads(torus, 1, start, stop) if tied else ():
         yield Message(axis, road, ties)
 
@@ -182,7 +193,7 @@ def _starts(torus, axis, homes, step, start, stop):
     up, down = size - 1 - step, step
     for way, home, sends in (1, up, chip < up), (-1, down, chip > down):
         rows = np.where(sends, homes[home], WORD.type(0))
-        yield Road(way, start, stop), _along(torus, axis, rows)
+        yield _Road(way, start, stop), _along(torus, axis, rows)
 
 
 def _departing(torus, axis, step, start, stop):
@@ -227,17 +238,17 @@ def _farthest(torus, axis):
 def _roads(torus, axis, hops, first_way, start, stop):
     """The shortest ways to chips so many hops off; two roads share a tie."""
     if len(torus.ways) == 1:
-        return [Road(first_way, start, stop)]
+        return [_Road(first_way, start, stop)]
     if torus.wraps[axis] and 2 * hops == torus.sizes[axis]:
         return _tie_roads(torus, first_way, start, stop)
-    return [Road(1, start, stop), Road(-1, start, stop)]
+    return [_Road(1, start, stop), _Road(-1, start, stop)]
 
 
 def _tie_roads(torus, first_way, start, stop):
     if torus.ties == "one_way":
-        return [Road(first_way, start, stop)]
+        return [_Road(first_way, start, stop)]
     half = (start + stop) // 2
-    return [Road(first_way, start, half), Road(-first_way, half, stop)]
+    return [_Road(first_way, start, half), _Road(-first_way, half, stop)]
 
 
 def members(torus, message):

@@ -11,6 +11,14 @@ from shardlab.ring import sets
 from shardlab.ring.hops import Hop
 from shardlab.ring.network import chunk_bytes, step_seconds, torus
 
+__all__ = [
+    "Traffic",
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "reduce_scatter",
+]
+
 # Above this number of chips lists of hops, or sets of pairs, fill a laptop.
 LARGEST = 512
 
@@ -54,7 +62,7 @@ class Traffic:
         return self.bytes_on_link.sum(axis=(0, 1))
 
 
-class Job(NamedTuple):
+class _Job(NamedTuple):
     """A collective, its arguments checked.
 
     algorithm  generator of steps, of `shardlab.ring.sets`
@@ -243,7 +251,7 @@ def _job(algorithm, V, network, before, after):
                 f"chips, whose sets have N^3 bits; got {network.N} chips"
             )
     size = chunk_bytes(V, chunks, network.cuts)
-    return Job(algorithm, network, chunks, size, before, after)
+    return _Job(algorithm, network, chunks, size, before, after)
 
 
 def _move(job, clock, values, frames):
