@@ -28,7 +28,7 @@ from shardlab.models import (
     simplify,
 )
 from shardlab.plan.held import (
-    held,
+    chip_bytes,
     in_flight,
     last_in_flight,
     layer_kept,
@@ -37,9 +37,16 @@ from shardlab.plan.held import (
 from shardlab.plan.layouts import Arrangement, Job, why_not
 from shardlab.plan.network import lies, network
 from shardlab.plan.published import PUBLISHED, place, places_table
-from shardlab.plan.search import Result, Row, evaluate, places, search
-from shardlab.plan.timing import bubble, timed
-from shardlab.plan.words import as_data, assumptions, count, table, topology
+from shardlab.plan.search import PlanRow, Result, evaluate, places, search
+from shardlab.plan.timing import layout_bubble, timed
+from shardlab.plan.words import (
+    as_data,
+    assumptions,
+    count,
+    in_words,
+    table,
+    topology,
+)
 
 __all__ = [
     "MODELS",
@@ -48,14 +55,15 @@ __all__ = [
     "Arrangement",
     "Model",
     "Result",
-    "Row",
+    "PlanRow",
     "as_data",
     "assumptions",
-    "bubble",
+    "layout_bubble",
     "count",
     "evaluate",
     "forward_flops",
-    "held",
+    "chip_bytes",
+    "in_words",
     "in_flight",
     "last_in_flight",
     "layer_kept",

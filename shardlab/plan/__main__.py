@@ -14,7 +14,7 @@ from shardlab.plan.search import search
 from shardlab.plan.words import as_data, count, table, topology
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and nothing else."""
 
     def error(self, message):
@@ -39,13 +39,13 @@ UNSAID = {"pods": "1", "recipe": "mixed-precision"}
 UNSAID |= {"overlap": "max", "efficiency": "1"}
 
 
-def parser():
+def _parser():
     """The options of the command line.
 
-    returns  Parser
+    returns  _Parser
     source   chapter 15
     """
-    p = Parser(
+    p = _Parser(
         "python -m shardlab.plan", description=__doc__, allow_abbrev=False
     )
     for name, what in OPTIONS.items():
@@ -59,10 +59,10 @@ def parser():
     return p
 
 
-def job_from(said):
+def _job_from(said):
     """The job that the command line asks for.
 
-    said     options, as `parser` reads them
+    said     options, as `_parser` reads them
     returns  Job
     raises   ValueError that names the option and what was expected
     source   chapter 15
@@ -120,14 +120,14 @@ def main(arguments=None):
     returns    0
     source     chapter 15
     """
-    options = parser()
+    options = _parser()
     said = options.parse_args(arguments)
     try:
         if said.published:
             print(places_table())
             return 0
         rows = said.rows and count("rows", said.rows)
-        result = search(job_from(said))
+        result = search(_job_from(said))
         if said.json:
             print(json.dumps(as_data(result, rows), indent=1))
         else:

@@ -10,7 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from shardlab.plan.network import AT_REST
-from shardlab.plan.timing import paces, speeds
+from shardlab.plan.timing import beside, paces, speeds
+
+__all__ = [
+    "Grid",
+    "Spots",
+    "grid",
+    "grid_seconds",
+    "spots",
+    "tokens_grid",
+    "weights_grid",
+]
 
 PARTS = ("forward", "backward", "last", "update")
 MOVED = [(axis, "gather") for axis in ("tp", "cp", "replicas", "data")]
@@ -52,7 +62,7 @@ def spots(job, lies, alone):
     return Spots(lies, each, late, alone)
 
 
-def seconds_of(job, at, volumes, part):
+def _seconds_of(job, at, volumes, part):
     """Seconds that one part of several volumes takes, at each place.
 
     job      Job
@@ -68,7 +78,7 @@ def seconds_of(job, at, volumes, part):
         for k, (many, each) in enumerate(
             ((v[4 + part], at.each), (v.calls[part], at.late))
         ):
-            if many and job.overlap == "max":
+            if many and beside(job):
                 total[k] += many * each[v.axis, v.kind]
             elif many:
                 total[k, :, 0] += many * each[v.axis, v.kind].max(axis=1)
@@ -81,6 +91,8 @@ class Grid(NamedTuple):
     tokens   of all microbatches together, forward and backward, and besides
              of each one
     chunk    the same for every chunk of a stage but the first
+    waits    as `tokens`, of what arithmetic waits for, and not in it: TP's, if
+             `job.overlap` is "tp-waits"
     weights  of each microbatch, forward and backward
     once     besides in the last backward pass, and after it, for each model
              part that a stage has
@@ -88,6 +100,7 @@ class Grid(NamedTuple):
 
     tokens: list
     chunk: list
+    waits: list
     weights: list
     once: list
 
@@ -112,13 +125,15 @@ def tokens_grid(job, at, volumes):
     job      Job
     at       Spots
     volumes  list of Volume, from `token_volumes`
-    returns  (tokens, chunk) of Grid
+    returns  (tokens, chunk, waits) of Grid
     source   chapter 15
     """
+    waits = [v for v in volumes if v.name == "TP" and job.overlap == "tp-waits"]
+    volumes = [volume for volume in volumes if volume not in waits]
     sends = [volume for volume in volumes if volume.name == "PP"]
     return tuple(
-        [seconds_of(job, at, moved, part) for part in (0, 1)]
-        for moved in (volumes, sends)
+        [_seconds_of(job, at, moved, part) for part in (0, 1)]
+        for moved in (volumes, sends, waits)
     )
 
 
@@ -131,7 +146,7 @@ def weights_grid(job, at, volumes):
     returns  (weights, once) of Grid
     source   chapter 15
     """
-    moved = [sum(seconds_of(job, at, volumes, part)) for part in range(4)]
+    moved = [sum(_seconds_of(job, at, volumes, part)) for part in range(4)]
     return moved[:2], moved[2:]
 
 
@@ -163,11 +178,16 @@ def grid_seconds(job, at, known, layout, m):
     join = np.add if job.overlap == "none" else np.maximum
     f, b = np.maximum(f / m, t_hbm), np.maximum(b / m, 2 * t_hbm)
     f, b, last = join(f, t_f), join(b, t_b), join(b, t_last)
+    if job.overlap == "tp-waits":
+        tp = [
+            (on / m[:, :, None] + each).max(axis=2) for on, each in known.waits
+        ]
+        f, b, last = f + tp[0], b + tp[1], last + tp[1]
     update = parts * known.once[1].max(axis=1)
-    return m * (f + b) + idle_seconds(layout, f, b) + last - b + update
+    return m * (f + b) + _idle_seconds(layout, f, b) + last - b + update
 
 
-def idle_seconds(layout, f, b):
+def _idle_seconds(layout, f, b):
     """Seconds that the slowest stage waits, in closed form.
 
     layout   Arrangement

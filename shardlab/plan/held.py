@@ -12,6 +12,30 @@ from shardlab.arguments import one_of, real, whole
 from shardlab.models import a_model, parameter_terms
 from shardlab.plan.layouts import a_job, a_layout
 
+__all__ = [
+    "BF16",
+    "Account",
+    "KeptByLayer",
+    "Weights",
+    "account",
+    "activations",
+    "attention_kept",
+    "chip_bytes",
+    "gathered_bytes",
+    "head_kept",
+    "in_flight",
+    "kept_bytes",
+    "key_elements",
+    "last_in_flight",
+    "layer_kept",
+    "mlp_kept",
+    "passing_kept",
+    "stage_layers",
+    "stage_weights",
+    "state_bytes",
+    "states",
+]
+
 BF16 = 2  # bytes of a weight, a gradient or an activation
 
 
@@ -100,7 +124,7 @@ def _last_in_flight(layout):
     return _in_flight(layout)
 
 
-def held(job, layout):
+def chip_bytes(job, layout):
     """Bytes that the fullest chip holds, by what they are.
 
     job      Job
@@ -189,7 +213,7 @@ def stage_layers(model, pp):
 # ---- activations -------------------------------------------------------------
 
 
-class Kept(NamedTuple):
+class KeptByLayer(NamedTuple):
     """Something that a layer keeps of each token for its backward pass.
 
     name    what it is
@@ -209,27 +233,32 @@ def attention_kept(model, attended, recompute="selective"):
     model      Model
     attended   tokens that each token attends to
     recompute  "none" keeps the scores; "selective" makes them again
-    returns    list of Kept; bf16, but for masks and sums of the softmax
+    returns    list of KeptByLayer; bf16, but for masks and sums of the softmax
     source     Korthikanti et al. (2022); FlashAttention-2 paper
     """
     m, query = model, BF16 * model.heads * model.head_size
-    terms = [Kept("norm 1 input", BF16 * m.D, "SP")]
-    terms += [Kept("attention input", BF16 * m.D, "SP")]
-    terms += [Kept("attention output", query, "TP")]
+    terms = [KeptByLayer("norm 1 input", BF16 * m.D, "SP")]
+    terms += [KeptByLayer("attention input", BF16 * m.D, "SP")]
+    terms += [KeptByLayer("attention output", query, "TP")]
     if m.latent:
         rotary = BF16 * m.heads * m.latent[2]
-        terms += [Kept("latent vectors", BF16 * sum(m.latent), "SP")]
-        terms += [Kept("query, key, value", 3 * query + 2 * rotary, "TP")]
+        terms += [KeptByLayer("latent vectors", BF16 * sum(m.latent), "SP")]
+        terms += [
+            KeptByLayer("query, key, value", 3 * query + 2 * rotary, "TP")
+        ]
     else:
         key = BF16 * m.kv_heads * m.head_size
-        terms += [Kept("query", query, "TP"), Kept("key, value", 2 * key, "KV")]
+        terms += [
+            KeptByLayer("query", query, "TP"),
+            KeptByLayer("key, value", 2 * key, "KV"),
+        ]
     if m.dropout:
-        terms += [Kept("dropout mask", m.D, "SP")]
+        terms += [KeptByLayer("dropout mask", m.D, "SP")]
     if recompute == "none":
         each = 5 if m.dropout else 2
-        terms += [Kept("scores", each * m.heads * attended, "TP")]
+        terms += [KeptByLayer("scores", each * m.heads * attended, "TP")]
     elif not m.dropout:
-        terms += [Kept("softmax sums", 4 * m.heads, "TP")]
+        terms += [KeptByLayer("softmax sums", 4 * m.heads, "TP")]
     return terms
 
 
@@ -237,24 +266,24 @@ def mlp_kept(model):
     """What the MLP of one layer keeps of one token, on a mean of all layers.
 
     model    Model
-    returns  list of Kept; of each expert that a token visits as of an MLP, and
-             besides what goes to it and comes back
+    returns  list of KeptByLayer; of each expert that a token visits as of
+             an MLP, and besides what goes to it and comes back
     source   Korthikanti et al. (2022); SwiGLU paper
     """
     m, hidden = model, BF16 * (3 if model.gated else 2)
     sparse = (m.L - m.dense_layers) / m.L if m.experts else 0
-    terms = [Kept("norm 2 input", BF16 * m.D, "SP")]
-    terms += [Kept("MLP input", BF16 * m.D, "SP")]
+    terms = [KeptByLayer("norm 2 input", BF16 * m.D, "SP")]
+    terms += [KeptByLayer("MLP input", BF16 * m.D, "SP")]
     if sparse < 1:
-        terms += [Kept("MLP hidden", hidden * m.F * (1 - sparse), "TP")]
+        terms += [KeptByLayer("MLP hidden", hidden * m.F * (1 - sparse), "TP")]
     if m.dropout:
-        terms += [Kept("dropout mask", m.D, "SP")]
+        terms += [KeptByLayer("dropout mask", m.D, "SP")]
     if sparse:
         visits = (m.active + m.shared) * m.F_expert * sparse
-        terms += [Kept("experts hidden", hidden * visits, "TP")]
+        terms += [KeptByLayer("experts hidden", hidden * visits, "TP")]
         there = 2 * BF16 * m.active * m.D * sparse
-        terms += [Kept("experts input, output", there, "SP")]
-        terms += [Kept("router scores", 4 * m.experts * sparse, "SP")]
+        terms += [KeptByLayer("experts input, output", there, "SP")]
+        terms += [KeptByLayer("router scores", 4 * m.experts * sparse, "SP")]
     return terms
 
 

@@ -10,9 +10,23 @@ from shardlab.memory import RECIPES, RECOMPUTE, Recipe
 from shardlab.models import Model, a_model
 from shardlab.plan.network import divisors, lies, network
 
+__all__ = [
+    "CONTEXTS",
+    "OVERLAPS",
+    "SCHEDULES",
+    "ZERO",
+    "Arrangement",
+    "Job",
+    "a_job",
+    "a_layout",
+    "arrangements",
+    "divisions",
+    "why_not",
+]
+
 CONTEXTS = ("ring", "gather", "ulysses")
 SCHEDULES = ("none", "gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
-OVERLAPS = ("max", "sum", "none")
+OVERLAPS = ("max", "tp-waits", "sum", "none")
 MOST_TOKENS = 10**12  # more would take long to factor, and nobody has them
 MOST_PODS = 10**6
 ZERO = ("DP", "ZeRO-1", "ZeRO-2", "FSDP")
@@ -35,7 +49,8 @@ class Job:
                 "selective" or "full"; a simplified model keeps the outputs of
                 its MLP's matmuls, and nothing is said
     overlap     "max": all traffic runs beside arithmetic and beside other
-                traffic; "sum": beside arithmetic, one mesh axis after the
+                traffic; "tp-waits": so does all but that of TP, which stands
+                alone; "sum": beside arithmetic, one mesh axis after the
                 other; "none": everything one after the other
     efficiency  part of the peak that arithmetic reaches when nothing waits
     pods        such pods, data-parallel over the data-centre network
@@ -43,6 +58,8 @@ class Job:
                 an MFU counts them all, as papers do
     streams     True: what lies between matmuls takes time, that in which memory
                 writes and reads what a layer keeps (`timing.stream_seconds`)
+    flat        True: a gather over several nodes of GPUs runs on rings of all
+                its GPUs, as NCCL's do; False: it sends the least between nodes
     """
 
     model: Model
@@ -57,11 +74,14 @@ class Job:
     pods: int = 1
     causal: bool = False
     streams: bool = False
+    flat: bool = False
     network: object = field(init=False, repr=False)
 
     def __post_init__(self):
         a_model(self.model)
-        net = network(self.chip, self.topology, self.model.simplified)
+        net = network(
+            self.chip, self.topology, self.model.simplified, self.flat
+        )
         object.__setattr__(self, "network", net)
         if whole("batch", self.batch) > MOST_TOKENS:
             raise ValueError(
@@ -390,7 +410,7 @@ def arrangements(job, division):
     source    chapter 15
     """
     tp, pp, cp, dp, ep = division
-    shares = contexts(job, tp, cp)
+    shares = _contexts(job, tp, cp)
     stages = (0, 1, 2, 3) if dp * cp > 1 else (0,)
     sps = (False, True) if tp > 1 and not job.model.simplified else (False,)
     for sp in sps:
@@ -406,7 +426,7 @@ def arrangements(job, division):
                 ]
 
 
-def contexts(job, tp, cp):
+def _contexts(job, tp, cp):
     """Paces to share keys and values that may be the fastest.
 
     job      Job

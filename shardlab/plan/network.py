@@ -7,6 +7,9 @@ torus   each dimension of a TPU slice is a ring where the hardware closes it,
         inner axes first; an axis that steps over inner ones shares its links
         with as many others.
 switch  GPUs reach each other at link_bw inside a node, and at dcn_bw outside.
+        A gather over n nodes carries 1 - 1/n of its array into each of them,
+        the least; if the network is flat it is a ring of all X GPUs, and
+        carries 1 - 1/X.
 axes    the field's texts: a mesh axis has whole axes of the network to itself,
         each a ring of so many chips that (X - 1) / X counts as 1.
 
@@ -24,6 +27,19 @@ from typing import NamedTuple
 from shardlab.arguments import one_of, whole
 from shardlab.hw import Chip, axis_bw, wraps
 
+__all__ = [
+    "AT_REST",
+    "AXES",
+    "Hops",
+    "Network",
+    "Pace",
+    "divisors",
+    "lies",
+    "network",
+    "pace",
+    "shares",
+]
+
 MOST_GPUS = 10**6
 AXES = ("tp", "ep", "cp", "dp", "pp")  # inner axes first
 _NONE = (0.0, 0.0, 0.0)
@@ -36,24 +52,27 @@ class Network:
     chip   Chip
     sizes  chips along each dimension; on a switch (GPUs of a node, nodes)
     kind   "torus", "switch" or "axes"
+    flat   True: gathers over several nodes are rings of all their GPUs
     """
 
     chip: Chip
     sizes: tuple[int, ...]
     kind: str
+    flat: bool = False
 
     @property
     def chips(self):
         return prod(self.sizes)
 
 
-def network(chip, topology, simplified=False):
+def network(chip, topology, simplified=False, flat=False):
     """The network of a slice of chips, or of a cluster of GPUs.
 
     chip        Chip
     topology    chips along each axis, such as (16, 16, 16); for GPUs one
                 number, or (GPUs of a node, nodes)
     simplified  True: as the field's texts count (module docstring)
+    flat        True: gathers over several nodes are rings of all their GPUs
     returns     Network
     raises      ValueError if the chip cannot be wired like this
     source      scaling-book parts 2 and 12
@@ -61,8 +80,9 @@ def network(chip, topology, simplified=False):
     axis_bw(chip)  # refuses what is no Chip
     sizes = _sizes(topology)
     one_of("simplified", simplified, (True, False))
+    one_of("flat", flat, (True, False))
     if not chip.axes:
-        return Network(chip, _nodes(chip, sizes), "switch")
+        return Network(chip, _nodes(chip, sizes), "switch", flat)
     if len([n for n in sizes if n > 1]) > chip.axes:
         raise ValueError(
             f"topology of a {chip.name} must have at most {chip.axes} axes, "
@@ -231,8 +251,11 @@ def _through_switches(net, extents):
     """Inside each node, and between nodes what each of its GPUs answers for."""
     inside, nodes = extents
     link, outside = net.chip.link_bw, net.chip.dcn_bw
-    gather = (1 - 1 / inside) / link, (1 - 1 / nodes) / inside / outside
     X = inside * nodes
+    near, far = 1 - 1 / inside, 1 - 1 / nodes
+    if net.flat and nodes > 1:
+        near = far = 1 - 1 / X
+    gather = near / link, far / inside / outside
     exchange = (1 - 1 / inside) / X / link, (1 - 1 / nodes) / X / outside
     return gather, exchange, (0.0, 1 / outside) if nodes > 1 else (1 / link, 0)
 

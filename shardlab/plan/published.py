@@ -8,6 +8,18 @@ from shardlab.models import model
 from shardlab.plan.layouts import Arrangement, Job, why_not
 from shardlab.plan.search import search
 
+__all__ = [
+    "A3_MEGA",
+    "H800",
+    "PUBLISHED",
+    "Place",
+    "Published",
+    "job_of",
+    "mesh_of",
+    "place",
+    "places_table",
+]
+
 LLAMA = "Llama 3 report, arXiv 2407.21783v3, table 4, 2024-11-23"
 MEGATRON = (
     "Megatron-LM paper, arXiv 2104.04473, table 1, 2021-04-09; the authors' "
@@ -21,6 +33,10 @@ DEEPSEEK = (
 # An H100 whose way into the switch of its node is 400 GB/s, both directions
 # together: Insights into DeepSeek-V3, ISCA, section 4.1, 2025-06-21.
 H800 = replace(H100, name="h800", link_bw=2e11)
+
+# An H100 whose node has 200 GB/s to others, half of what Meta's have: Google
+# Cloud, GPU network bandwidth, machine type A3 Mega, read 2026-11-25.
+A3_MEGA = replace(H100, name="a3-mega", dcn_bw=25e9)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,27 @@ from shardlab.arguments import one_of
 from shardlab.hw import chip
 from shardlab.models import forward_flops, model
 from shardlab.plan.layouts import Arrangement, Job
-from shardlab.plan.published import H800, PUBLISHED, mesh_of
+from shardlab.plan.published import A3_MEGA, H800, PUBLISHED, mesh_of
 from shardlab.plan.search import evaluate, search
+
+__all__ = [
+    "PAPER",
+    "RUNS",
+    "SECOND",
+    "Run",
+    "forecast",
+    "guesses",
+    "job_megatron",
+    "job_run",
+    "model_flops",
+    "standing",
+]
 
 # Part of the bf16 peak that the best product of matrices reaches on one GPU:
 # S. Bekman, Machine Learning Engineering, "Maximum Achievable Matmul FLOPS",
 # read 2026-11-22. None was found for a TPU, so that there nothing is taken off.
-KERNELS = {"a100": 0.869, "h100": 0.803, "h800": 0.803}
+KERNELS = {"a100": 0.869, "h100": 0.803, "h800": 0.803, "a3-mega": 0.803}
+_VARIANTS = {made.name: made for made in (A3_MEGA, H800)}
 
 PAPER = "read in the paper"
 SECOND = "read in a copy of its figures"
@@ -64,6 +78,11 @@ class Run:
         return count
 
 
+def _chip(name):
+    """A chip of the book, or one whose links its owners have changed."""
+    return _VARIANTS.get(name) or chip(name)
+
+
 def job_run(run, overlap="none", efficiency=None, streams=True):
     """The job of a published run, with as much of reality as can be counted.
 
@@ -78,7 +97,7 @@ def job_run(run, overlap="none", efficiency=None, streams=True):
         efficiency = KERNELS.get(run.chip, 1.0)
     return Job(
         model(run.model),
-        H800 if run.chip == "h800" else chip(run.chip),
+        _chip(run.chip),
         run.topology,
         run.batch,
         sequence=run.sequence,
@@ -228,8 +247,7 @@ def _step(said):
     """Seconds of a step, from the part of the peak that was printed."""
     kind = "full" if said.counts == "all" else "none"
     flops = model_flops(said.model, said.sequence, kind) * said.batch
-    made = H800 if said.chip == "h800" else chip(said.chip)
-    return flops / (said.chips * made.flops * said.reached)
+    return flops / (said.chips * _chip(said.chip).flops * said.reached)
 
 
 def _megatron(size):
@@ -247,12 +265,14 @@ def _megatron(size):
 
 
 def _llama(name, label, microbatches, chunks):
+    # Gradients are scattered once a step, as under ZeRO-1, however many
+    # microbatches it has: Chu et al., ISCA 2025, section 3.1.3, 2025-06-21.
     said = PUBLISHED[name]
     return Run(
         label,
         *(said.model, "h100", (said.chips,), said.batch, said.sequence),
         "selective",
-        _pipelined(said, microbatches, chunks, zero=2, sp=True),
+        _pipelined(said, microbatches, chunks, zero=1, sp=True),
         _step(said),
         f"MFU {said.reached:.0%}, all scores taken as counted",
         f"{chunks} chunks of layers on a GPU",
@@ -279,7 +299,7 @@ _KNOWN |= {
         *("Llama 3, 131,072 tokens", 16, 8),
     ),
     "olmo-2-32b": Run(
-        *("OLMo 2 32B", "olmo-2-32b", "h100", (1024,), 2048 * 4096, 4096),
+        *("OLMo 2 32B", "olmo-2-32b", "a3-mega", (1024,), 2048 * 4096, 4096),
         *("full", Arrangement(dp=1024, zero=3)),
         2048 * 4096 / (1024 * 1800),
         "over 1,800 tokens/s a GPU, about 38% MFU",

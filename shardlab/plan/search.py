@@ -17,8 +17,8 @@ from shardlab.plan.grid import (
 )
 from shardlab.plan.held import (
     account,
+    chip_bytes,
     gathered_bytes,
-    held,
     kept_bytes,
     states,
 )
@@ -39,9 +39,11 @@ from shardlab.plan.timing import (
     weight_volumes,
 )
 
+__all__ = ["PlanRow", "Result", "evaluate", "places", "search"]
+
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """One layout and what it comes to; what is asked for is worked out then.
 
     job      Job
@@ -66,7 +68,7 @@ class Row:
     @cached_property
     def memory(self):
         """Bytes on the fullest chip, by what they are."""
-        return held(self.job, self.layout)
+        return chip_bytes(self.job, self.layout)
 
     @property
     def hbm(self):
@@ -154,7 +156,7 @@ class Result:
     """What a search found, and what it cost.
 
     job        Job
-    rows       list of Row: those that fit by time, then the others by memory
+    rows       list of PlanRow: those that fit by time, the others by memory
     divisions  ways to deal the chips of a pod to mesh axes, all of them
     refused    how many of these are not legal, by what does not divide
     memory     layouts whose states alone do not fit, and which nothing more
@@ -180,7 +182,7 @@ def evaluate(job, layout):
 
     job      Job
     layout   Arrangement; without `lies`, the best place on the network is found
-    returns  Row
+    returns  PlanRow
     raises   ValueError that says why the layout is not legal
     source   chapter 15
     """
@@ -188,11 +190,11 @@ def evaluate(job, layout):
         raise ValueError(f"layout is not legal: {reason}")
     size = _fixed(job, layout) + kept_bytes(job, layout)
     if size > job.chip.hbm_bytes:
-        return Row(job, layout, size)
+        return PlanRow(job, layout, size)
     if layout.lies:
-        return Row(job, layout, size, timed(job, layout).step)
+        return PlanRow(job, layout, size, timed(job, layout).step)
     best, seconds = _fastest(job, [layout], {}, {"timed": 0})
-    return Row(job, best, size, seconds)
+    return PlanRow(job, best, size, seconds)
 
 
 def search(job, allowed=None):
@@ -240,11 +242,11 @@ def _rows(job, division, tally, allowed=None):
                 fits = _fewest(fits)
             best, seconds = _fastest(job, fits, known, tally)
             size = sizes[alike.index(best._replace(lies=()))]
-            found.append(Row(job, best, fixed + size, seconds))
+            found.append(PlanRow(job, best, fixed + size, seconds))
         else:
             least = min(sizes)
             best = alike[sizes.index(least)]
-            found.append(Row(job, best, fixed + least))
+            found.append(PlanRow(job, best, fixed + least))
     return found
 
 
@@ -357,7 +359,7 @@ def places(net, degrees):
     best = {}
     for spot in lies(net, degrees):
         best.setdefault(_needs(net, spot), spot)
-    return [best[needs] for needs in unbeaten(best)]
+    return [best[needs] for needs in _unbeaten(best)]
 
 
 def _needs(net, spot):
@@ -372,7 +374,7 @@ def _needs(net, spot):
     return sum(sorted(zip(*on, strict=True), reverse=True), hops)
 
 
-def unbeaten(rows):
+def _unbeaten(rows):
     """The rows of numbers of which no other row is nowhere larger.
 
     rows     tuples of numbers, all of one length

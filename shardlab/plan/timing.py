@@ -25,6 +25,31 @@ from shardlab.plan.layouts import ZERO, a_job, a_layout
 from shardlab.plan.network import AT_REST, pace
 from shardlab.plan.network import lies as all_lies
 
+__all__ = [
+    "Flops",
+    "Moves",
+    "Paces",
+    "Part",
+    "Passes",
+    "Timed",
+    "Volume",
+    "beside",
+    "data_volume",
+    "in_microbatch",
+    "layout_bubble",
+    "moved",
+    "paces",
+    "speeds",
+    "stage_flops",
+    "stage_seconds",
+    "stream_seconds",
+    "timed",
+    "token_volumes",
+    "tokens",
+    "traffic",
+    "weight_volumes",
+]
+
 
 class Paces(NamedTuple):
     """What each mesh axis gets of the network; `data` is ep, cp and dp."""
@@ -282,7 +307,10 @@ def weight_volumes(job, layout):
     source   ZeRO paper; scaling-book part 5, scaling across pods
     """
     dense, routed = _stage_bytes(job, layout)
-    name, rows, layers = ZERO[layout.zero], [], _layers(job, layout)
+    rows, layers = [], _layers(job, layout)
+    name = ZERO[layout.zero]
+    if not layout.zero and layout.dp == 1:
+        name = "gradients"  # of chips that share a sequence: no replicas
     for axis, size, shares in (
         ("data", dense, layout.shares),
         ("replicas", routed, layout.shares // layout.ep),
@@ -367,7 +395,7 @@ def _context(job, layout):
     """Keys and values, and in backward their gradients; or heads for tokens."""
     layers, group = _layers(job, layout), tokens(job, layout) * layout.cp
     if layout.context == "ulysses":
-        moved = BF16 * group * exchanged(job.model, layout.tp, layout.cp)
+        moved = BF16 * group * _exchanged(job.model, layout.tp, layout.cp)
         both, calls = (moved * layers, moved * layers), (4 * layers, 4 * layers)
         return _of_tokens(job, "CP", "cp", "exchange", both, calls)
     kv = key_elements(job.model, layout.tp) / 2
@@ -376,7 +404,7 @@ def _context(job, layout):
     return _of_tokens(job, "CP", "cp", layout.context, moved, calls)
 
 
-def exchanged(model, tp, cp):
+def _exchanged(model, tp, cp):
     """Elements of a token that Ulysses sends from tokens to heads and back.
 
     model    Model
@@ -464,7 +492,7 @@ def timed(job, layout):
     """
     a_job(job), a_layout(layout)
     _refuse_no_place(job.network, layout)
-    p = passes(job, layout)
+    p = _passes(job, layout)
     m, (f, f_by), (b, b_by) = layout.microbatches, p.forward, p.backward
     (last, last_by), (update, update_by) = p.last, p.update
     after, idle = last - b + update, _bubble(layout, f, b)
@@ -493,7 +521,7 @@ def _places(net, degrees):
     return frozenset(all_lies(net, degrees))
 
 
-def passes(job, layout):
+def _passes(job, layout):
     """One microbatch in the slowest stage of a pipeline.
 
     job      Job
@@ -503,16 +531,17 @@ def passes(job, layout):
     """
     rows = in_microbatch(traffic(job, layout), layout)
     late = [r._replace(last=_plus(r.backward, r.last)) for r in rows]
-    parts = ("forward", "backward", "last", "update")
-    f, b, last, update = (_moves(job, late, part) for part in parts)
     math, t_hbm = stage_seconds(job, layout)
     return Passes(
-        _lasts(job, math[0], t_hbm, f),
-        _lasts(job, math[1], 2 * t_hbm, b),
-        _lasts(job, math[1], 2 * t_hbm, last),
-        update,
+        _lasts(job, math[0], t_hbm, late, "forward"),
+        _lasts(job, math[1], 2 * t_hbm, late, "backward"),
+        _lasts(job, math[1], 2 * t_hbm, late, "last"),
+        _moves(job, late, "update"),
         math,
-        min(_ratio(math[0], f[0]), _ratio(math[1], last[0])),
+        min(
+            _ratio(math[0], _moves(job, late, "forward")[0]),
+            _ratio(math[1], _moves(job, late, "last")[0]),
+        ),
     )
 
 
@@ -527,17 +556,37 @@ def _moves(job, rows, part):
     ons = [getattr(row, part) for row in rows]
     longest = [max(on) for on in ons]
     by = rows[longest.index(max(longest))].name
-    if job.overlap != "max":
+    if not beside(job):
         return sum(longest), by
     return max(map(sum, zip(*ons, strict=True))), by
 
 
-def _lasts(job, t_math, t_hbm, moves):
+def beside(job):
+    """Whether the mesh axes of a job send beside each other.
+
+    job      Job
+    returns  bool
+    source   chapter 15
+    """
+    return job.overlap in ("max", "tp-waits")
+
+
+def _lasts(job, t_math, t_hbm, rows, part):
     """Seconds of one part of a step, and what takes longest in it."""
     alone = (t_hbm, "HBM") if t_hbm > t_math else (t_math, "compute")
+    if job.overlap == "tp-waits":
+        hidden = [row for row in rows if row.name != "TP"]
+        waits = sum(max(getattr(r, part)) for r in rows if r.name == "TP")
+        seconds, by = _longer(alone, _moves(job, hidden, part))
+        return seconds + waits, "TP" if waits > seconds - alone[0] else by
+    moves = _moves(job, rows, part)
     if job.overlap == "none":
         by = moves[1] if moves[0] else alone[1]
         return alone[0] + moves[0], by
+    return _longer(alone, moves)
+
+
+def _longer(alone, moves):
     return moves if moves[0] > alone[0] else alone
 
 
@@ -566,8 +615,7 @@ def stream_seconds(job, layout):
 
     job      Job
     layout   Arrangement
-    returns  (forward, backward) of one microbatch; what is made again in the
-             backward pass is written and read once more
+    returns  (forward, backward) of one microbatch, recomputation included
     source   Korthikanti et al. (2022) for the arrays; chapter 16
     """
     # Models with dropout are older than FlashAttention, and store scores.
@@ -588,7 +636,7 @@ def _t_weights(job, layout):
     return BF16 * held / job.chip.hbm_bw
 
 
-def bubble(layout, forward, backward):
+def layout_bubble(layout, forward, backward):
     """Idle over useful time of a layout's pipeline, in closed form.
 
     layout             Arrangement

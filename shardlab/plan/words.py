@@ -8,9 +8,11 @@ from shardlab import cost
 from shardlab.arguments import whole
 from shardlab.memory import bytes_per_param
 from shardlab.models import params
-from shardlab.plan.layouts import a_job
+from shardlab.plan.layouts import ZERO, a_job, a_layout
 from shardlab.plan.network import AXES
 from shardlab.plan.search import Result
+
+__all__ = ["as_data", "assumptions", "count", "in_words", "table", "topology"]
 
 SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 SUFFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -56,6 +58,23 @@ def topology(text):
     return tuple(whole("topology", int(n)) for n in text.split("x"))
 
 
+def in_words(layout):
+    """A layout as people say it: "TP 8 × FSDP 128".
+
+    layout   Arrangement
+    returns  text. What ZeRO cuts over X and Z together stands with X; if there
+             is no X, it is said of Z: "CP 32 × PP 32, ZeRO-1 on Z"
+    raises   ValueError if layout is no Arrangement
+    source   chapter 15
+    """
+    x = a_layout(layout)
+    kind = ZERO[x.zero]
+    axes = {"TP": x.tp, "CP": x.cp, "EP": x.ep, "PP": x.pp, kind: x.dp}
+    said = " × ".join(f"{name} {n}" for name, n in axes.items() if n > 1)
+    on_z = x.zero and x.dp == 1 and x.cp > 1
+    return (said or "one chip") + (f", {kind} on Z" if on_z else "")
+
+
 # ---- the table ---------------------------------------------------------------
 
 HEAD = (
@@ -67,7 +86,7 @@ _BULLET = {"initial_indent": "- ", "subsequent_indent": "  "}
 SHARED = ("nothing", "ZeRO-1", "ZeRO-2", "FSDP")
 
 
-def line(rank, row):
+def _line(rank, row):
     """One row of the table.
 
     rank     its place among those that fit, or ""
@@ -100,20 +119,20 @@ def table(result, rows=20):
     raises   ValueError unless rows is a whole number of at least 1
     source   chapter 15
     """
-    rows, fitting = whole("rows", rows), a_result(result).fitting
-    lines = [*asked(result.job), "", HEAD]
-    lines += [line(k, row) for k, row in enumerate(fitting[:rows], 1)]
+    rows, fitting = whole("rows", rows), _a_result(result).fitting
+    lines = [*_job_lines(result.job), "", HEAD]
+    lines += [_line(k, row) for k, row in enumerate(fitting[:rows], 1)]
     heavy = result.rows[len(fitting) :]
     if heavy:
         lines += ["", "These need most nearly what a chip has, and do not fit:"]
-        lines += [line("", row) for row in heavy[:3]]
-    lines += ["", *map(best_place, fitting[:1])]
-    lines += [*found(result), "", "Assumed:"]
+        lines += [_line("", row) for row in heavy[:3]]
+    lines += ["", *map(_best_place, fitting[:1])]
+    lines += [*_found(result), "", "Assumed:"]
     lines += [fill(text, 98, **_BULLET) for text in assumptions(result.job)]
     return "\n".join(lines)
 
 
-def best_place(row):
+def _best_place(row):
     """Where the mesh axes of a layout lie, and what its bytes are.
 
     row      Row that fits
@@ -133,7 +152,7 @@ def _along(name, chips, along, kind):
     return f"{name} {chips} as {'x'.join(map(str, along))}"
 
 
-def asked(job):
+def _job_lines(job):
     """What a job asks, as lines, and the least time that it can take.
 
     job      Job
@@ -156,7 +175,7 @@ def asked(job):
     ]
 
 
-def found(result):
+def _found(result):
     """What a search went through, as lines.
 
     result   Result
@@ -171,11 +190,11 @@ def found(result):
         + "".join(f", {n:,} by {what}" for what, n in result.refused.items())
     ]
     if "batch" in result.refused:
-        lines.append(dividing(result.job))
+        lines.append(_dividing(result.job))
     return lines
 
 
-def dividing(job):
+def _dividing(job):
     """The batches next to a job's that every count of replicas divides.
 
     job      Job
@@ -188,7 +207,7 @@ def dividing(job):
     return f"All counts of replicas divide a batch of {both} tokens"
 
 
-def a_result(result):
+def _a_result(result):
     """The argument `result`, if it is one of a search.
 
     result   Result
@@ -206,6 +225,8 @@ def a_result(result):
 _OVERLAP = {
     "max": "all traffic runs beside arithmetic and beside other traffic; mesh "
     "axes that share a dimension take turns on it",
+    "tp-waits": "all traffic but that of TP runs beside arithmetic and beside "
+    "other traffic; arithmetic waits for TP",
     "sum": "traffic runs beside arithmetic, one mesh axis after the other",
     "none": "arithmetic and traffic take turns: nothing overlaps",
 }
@@ -235,8 +256,9 @@ def assumptions(job):
         f"memory: recipe {recipe}, {bytes_per_param(job.recipe):g} bytes per "
         f"parameter; recompute {job.recompute}: {_RECOMPUTE[job.recompute]}",
         *(_simple() if job.model.simplified else _real(job)),
+        *_rings(job),
         f"shape of the model: {job.model.source}",
-        *chip_sources(job.chip),
+        *_chip_sources(job.chip),
     ]
     return lines
 
@@ -272,6 +294,12 @@ def _real(job):
     ]
 
 
+def _rings(job):
+    if not job.flat or job.network.kind != "switch":
+        return []
+    return ["gathers over several nodes: rings of all their GPUs"]
+
+
 def _kept(job):
     layer = "with dropout" if job.model.dropout else "without dropout"
     mlp = "a gated MLP" if job.model.gated else "an MLP without gate"
@@ -281,7 +309,7 @@ def _kept(job):
     ]
 
 
-def chip_sources(chip):
+def _chip_sources(chip):
     """Where the figures of a chip that a plan uses were read, as lines.
 
     chip     Chip
@@ -307,7 +335,7 @@ def as_data(result, rows=None):
     raises   ValueError unless rows is a whole number of at least 1
     source   chapter 15
     """
-    a_result(result)
+    _a_result(result)
     shown = result.rows if rows is None else result.rows[: whole("rows", rows)]
     return {
         "job": _job_data(result.job),
@@ -318,7 +346,7 @@ def as_data(result, rows=None):
             "refused": result.refused,
             "timed": result.timed,
         },
-        "rows": [row_data(row) for row in shown],
+        "rows": [_row_data(row) for row in shown],
         "assumptions": assumptions(result.job),
     }
 
@@ -337,7 +365,7 @@ def _job_data(job):
     }
 
 
-def row_data(row):
+def _row_data(row):
     """One layout as plain data.
 
     row      Row
