@@ -23,6 +23,30 @@ from typing import NamedTuple
 
 from shardlab.arguments import one_of, real, takes, whole, whole_from
 
+__all__ = [
+    "Event",
+    "bubble",
+    "busy",
+    "check",
+    "dualpipe",
+    "gpipe",
+    "idle",
+    "in_flight",
+    "in_flight_over_time",
+    "interleaved",
+    "lockstep",
+    "lower_bound",
+    "makespan",
+    "naive",
+    "one_f_one_b",
+    "one_f_one_b_order",
+    "play",
+    "routes",
+    "two_way_routes",
+    "utilisation",
+    "zero_bubble",
+]
+
 # What an event of each kind gets done: a whole backward is both its halves.
 PARTS = {
     "forward": ("forward",),

@@ -11,6 +11,18 @@ from typing import NamedTuple
 from shardlab.arguments import real
 from shardlab.timeline import Done
 
+__all__ = [
+    "Stay",
+    "as_long",
+    "faults",
+    "in_one_queue",
+    "moments",
+    "peak",
+    "profile",
+    "timed",
+    "together",
+]
+
 
 class Stay(NamedTuple):
     """An array that is held from one task to another.
@@ -28,7 +40,7 @@ class Stay(NamedTuple):
     size: float = 1
 
 
-def held(played, stays):
+def profile(played, stays):
     """What is held from each moment on.
 
     played   list of shardlab.timeline.Done
@@ -58,7 +70,7 @@ def moments(stay, at):
     stay     Stay
     at       dict: the Done of each task, by name
     returns  two times
-    raises   ValueError as `held`
+    raises   ValueError as `profile`
     source   chapter 7
     """
     for name in (stay.since, stay.until):
@@ -71,14 +83,14 @@ def moments(stay, at):
     return start, end
 
 
-def most(played, stays):
+def peak(played, stays):
     """The most that is held at any moment.
 
-    played, stays  as in `held`
+    played, stays  as in `profile`
 
     returns  in the unit of the sizes
     """
-    return max((total for _, total, _ in held(played, stays)), default=0)
+    return max((total for _, total, _ in profile(played, stays)), default=0)
 
 
 def faults(played, tasks):

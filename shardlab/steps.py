@@ -8,6 +8,8 @@ from shardlab.arguments import amount, flag, size, takes, whole, whole_from
 from shardlab.room import Stay
 from shardlab.timeline import Task
 
+__all__ = ["bucket_tasks", "buckets", "fsdp_stays", "fsdp_tasks"]
+
 # ---- FSDP --------------------------------------------------------------------
 
 

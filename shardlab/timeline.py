@@ -9,6 +9,19 @@ from typing import NamedTuple
 
 from shardlab.arguments import real, takes
 
+__all__ = [
+    "Done",
+    "Task",
+    "checked",
+    "exposed",
+    "makespan",
+    "named",
+    "one_at_a_time",
+    "play",
+    "played_tasks",
+    "shared",
+]
+
 
 class Task(NamedTuple):
     """Something to be done.
@@ -107,7 +120,7 @@ def makespan(played):
     raises   ValueError unless played is a list of Done, at least one
     source   chapter 6
     """
-    return max(done.end for done in some(played))
+    return max(done.end for done in played_tasks(played))
 
 
 def exposed(played, queue="network", behind="chip"):
@@ -121,7 +134,7 @@ def exposed(played, queue="network", behind="chip"):
              queue does two things at once
     source   chapter 6
     """
-    played = one_at_a_time(some(played))
+    played = one_at_a_time(played_tasks(played))
     hiding = [done for done in played if done.queue == behind]
     mine = [done for done in played if done.queue == queue]
     hidden = sum(shared(done, other) for done in mine for other in hiding)
@@ -159,7 +172,7 @@ def shared(a, b):
     return max(0, min(a.end, b.end) - max(a.start, b.start))
 
 
-def some(played):
+def played_tasks(played):
     """The argument `played` as a list, if it is made of Done.
 
     played   list of Done

@@ -9,7 +9,9 @@ import json
 import re
 from pathlib import Path
 
-from shardlab.timeline import Done, some
+from shardlab.timeline import Done, played_tasks
+
+__all__ = ["events", "read", "uncovered", "write"]
 
 # Operations of XLA that wait for other devices.
 COLLECTIVE = re.compile(
@@ -28,7 +30,7 @@ def events(played, process="predicted"):
     raises   ValueError unless played is a list of Done, at least one
     source   chapter 20
     """
-    played = some(played)
+    played = played_tasks(played)
     queues = list(dict.fromkeys(done.queue for done in played))
     names = [
         {

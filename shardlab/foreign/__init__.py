@@ -12,6 +12,8 @@ from pathlib import Path
 
 from shardlab.arguments import one_of, takes
 
+__all__ = ["counted", "gathers_by_module", "orders", "stored", "volume"]
+
 STORED = Path(__file__).with_name("torch.json")
 # V is the whole array of a group; of a permute or a broadcast, the message.
 VOLUME = {

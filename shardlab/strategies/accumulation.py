@@ -9,6 +9,8 @@ from shardlab.arguments import takes
 from shardlab.strategies import one_chip
 from shardlab.strategies.loss import squared_error
 
+__all__ = ["gather", "gradients", "reduce"]
+
 
 def gather(W, spec):
     """A weight made whole over X; nothing moves where it is whole.

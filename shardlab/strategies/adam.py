@@ -2,6 +2,8 @@
 
 import jax.numpy as jnp
 
+__all__ = ["start", "update"]
+
 
 def start(W):
     """The optimiser state of weights that have not been trained yet.

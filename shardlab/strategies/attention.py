@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jax import P
 from jax.scipy.special import logsumexp
 
+__all__ = ["attend", "backward", "derivatives", "forward", "scores"]
+
 LAYOUT = dict.fromkeys(("Q", "K", "V", "Out"), P()) | {"loss": P(None)}
 
 

@@ -11,6 +11,19 @@ from shardlab.arguments import takes, whole
 from shardlab.strategies import adam
 from shardlab.strategies.loss import squared_error
 
+__all__ = [
+    "arguments",
+    "begin",
+    "both_passes",
+    "forward",
+    "gradients",
+    "known_options",
+    "placed",
+    "states",
+    "train",
+    "updates",
+]
+
 
 def known_options(strategy, options):
     """Refuse an option that a strategy's forward does not have.

@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax.lax import psum
 
+__all__ = ["clip"]
+
 
 def clip(gradients, most, axes):
     """The gradients, scaled down so that together they are no longer than most.

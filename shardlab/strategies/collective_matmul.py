@@ -4,6 +4,8 @@ import jax.numpy as jnp
 from jax import P
 from jax.lax import axis_index, axis_size, ppermute
 
+__all__ = ["LAYOUT", "gather_matmul", "gather_matmul_both_ways"]
+
 LAYOUT = {"A": P(None, "X"), "B": P(None, "X"), "C": P(None, "X")}
 
 

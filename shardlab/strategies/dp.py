@@ -5,6 +5,8 @@ from jax.lax import psum
 
 from shardlab.strategies import adam, one_chip
 
+__all__ = ["backward", "forward"]
+
 LAYOUT = {
     "In": P("X", None),
     "W_in": P(None, None),

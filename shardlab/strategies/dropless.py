@@ -14,6 +14,8 @@ from jax.lax import all_to_all, axis_size, ragged_all_to_all, ragged_dot, top_k
 
 from shardlab.strategies import expert as slots
 
+__all__ = ["LAYOUT", "forward", "send_padded", "send_ragged", "work"]
+
 LAYOUT = {name: axes for name, axes in slots.LAYOUT.items() if name != "loss"}
 
 

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jax import P
 from jax.lax import all_to_all, psum, top_k
 
+__all__ = ["LAYOUT", "backward", "forward", "route"]
+
 LAYOUT = {
     "In": P("Z", None),
     "W_router": P(None, None),

@@ -5,6 +5,8 @@ from jax.lax import all_gather, psum_scatter
 
 from shardlab.strategies import adam
 
+__all__ = ["backward", "forward"]
+
 LAYOUT = {
     "In": P("X", None),
     "W_in": P("X", None),

@@ -5,6 +5,8 @@ from jax.lax import all_gather, axis_index, psum_scatter
 from shardlab.strategies import ring_attention
 from shardlab.strategies.attention import attend, derivatives
 
+__all__ = ["backward", "forward"]
+
 LAYOUT = ring_attention.LAYOUT
 
 

@@ -12,6 +12,8 @@ from jax.lax import all_gather, psum_scatter
 
 from shardlab.strategies import attention
 
+__all__ = ["LAYOUT", "backward", "forward", "into"]
+
 LAYOUT = {
     "In": P(None, "Y"),
     "W_Q": P(None, "Y"),

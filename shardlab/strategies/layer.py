@@ -13,6 +13,8 @@ from shardlab.arguments import whole
 from shardlab.strategies.block import known_options, placed
 from shardlab.strategies.loss import squared_error
 
+__all__ = ["arguments_of", "forward", "gradients", "shape", "shapes"]
+
 
 def arguments_of(strategy):
     """The names of a strategy's arguments, in their order.

@@ -2,6 +2,8 @@
 
 import jax.numpy as jnp
 
+__all__ = ["squared_error"]
+
 
 def squared_error(Out, Target):
     """Half the squared distance to Target, over the values that are here.

@@ -5,6 +5,8 @@ from jax.lax import psum
 
 from shardlab.strategies import adam
 
+__all__ = ["LAYOUT", "backward", "forward"]
+
 LAYOUT = {
     "In": P(None, None),
     "W_in": P(None, "Y"),

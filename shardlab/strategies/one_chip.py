@@ -4,6 +4,8 @@ from jax import P
 
 from shardlab.strategies import adam
 
+__all__ = ["backward", "forward"]
+
 LAYOUT = {
     "In": P(None, None),
     "W_in": P(None, None),

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from jax import P
 from jax.lax import all_gather, psum, psum_scatter
 
+__all__ = ["across", "all_reduce", "cut_by_pods"]
+
 
 def all_reduce(dW):
     """A gradient summed over all chips of all pods: cut, cross, gather.

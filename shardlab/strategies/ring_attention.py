@@ -7,6 +7,18 @@ from jax import P, lax
 
 from shardlab.strategies.attention import attend, derivatives
 
+__all__ = [
+    "LAYOUT",
+    "attend_next",
+    "backward",
+    "distance",
+    "forward",
+    "go_round",
+    "merge",
+    "no_keys",
+    "onward",
+]
+
 LAYOUT = dict.fromkeys(("Q", "K", "V", "Out", "loss"), P("Z"))
 
 
@@ -61,10 +73,7 @@ def no_keys(Q):
 
 
 def go_round(use, seen, *blocks):
-    """Blocks go round the ring once, and each is used on every chip.
-
-    A block is sent on before it is used: neither waits for the other, so the
-    hop can hide. The last one to come stays, which makes N-1 hops.
+    """Blocks go round the ring in N-1 hops, and every chip uses each.
 
     use      function of what was seen, the turn and the blocks that are here
     seen     what it begins with, such as `no_keys`
@@ -75,12 +84,11 @@ def go_round(use, seen, *blocks):
 
     def take_turn(carry, turn):
         seen, *blocks = carry
-        coming = onward(*blocks)
+        coming = onward(*blocks)  # before the use, so that hops can hide
         return (use(seen, turn, *blocks), *coming), None
 
     last = lax.axis_size("Z") - 1
-    start = (seen, *blocks)
-    (seen, *blocks), _ = lax.scan(take_turn, start, jnp.arange(last))
+    (seen, *blocks), _ = lax.scan(take_turn, (seen, *blocks), jnp.arange(last))
     return use(seen, last, *blocks)
 
 

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 from jax import P
 from jax.lax import all_gather, psum, psum_scatter
 
+__all__ = ["LAYOUT", "backward", "forward", "norm"]
+
 LAYOUT = {
     "In": P("Y", None),
     "gain": P(None),

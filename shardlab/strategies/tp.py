@@ -5,6 +5,8 @@ from jax.lax import all_gather, psum_scatter
 
 from shardlab.strategies import adam
 
+__all__ = ["LAYOUT", "backward", "forward"]
+
 LAYOUT = {
     "In": P(None, "Y"),
     "W_in": P(None, "Y"),

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import P, reshard
 
+__all__ = ["dp", "fsdp", "fsdp_tp", "gradients", "pods", "tp"]
+
 
 def dp(In, W_in, W_out):
     """Data parallelism; JAX adds the gradients' AllReduce where it must.

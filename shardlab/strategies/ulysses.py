@@ -6,6 +6,15 @@ from jax.lax import all_to_all, axis_size
 from shardlab.strategies import ring_attention
 from shardlab.strategies.attention import attend, derivatives
 
+__all__ = [
+    "backward",
+    "forward",
+    "regroup",
+    "share_keys",
+    "to_heads",
+    "to_tokens",
+]
+
 LAYOUT = ring_attention.LAYOUT
 
 

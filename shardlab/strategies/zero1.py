@@ -5,6 +5,8 @@ from jax.lax import all_gather, psum_scatter
 
 from shardlab.strategies import adam, one_chip
 
+__all__ = ["LAYOUT", "backward", "update"]
+
 LAYOUT = {
     "In": P("X", None),
     "W_in": P(None, None),

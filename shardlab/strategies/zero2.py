@@ -4,6 +4,8 @@ from jax.lax import psum_scatter
 
 from shardlab.strategies import one_chip, zero1
 
+__all__ = ["backward"]
+
 LAYOUT = zero1.LAYOUT
 forward = one_chip.forward
 

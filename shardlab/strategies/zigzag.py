@@ -21,6 +21,19 @@ from shardlab.strategies.ring_attention import (
     onward,
 )
 
+__all__ = [
+    "add_block",
+    "attend_pieces",
+    "backward",
+    "blocks",
+    "forward",
+    "halves",
+    "join_halves",
+    "late_tokens",
+    "order",
+    "own_gradients",
+]
+
 LAYOUT = ring_attention.LAYOUT
 
 
@@ -54,7 +67,7 @@ def halves(x):
     return x.reshape(2, len(x) // 2, *x.shape[1:])
 
 
-def whole(x):
+def join_halves(x):
     """The inverse of `halves`.
 
     x        x[2, T_Z / 2, ...]
@@ -104,9 +117,8 @@ def attend_pieces(Q, seen, turn, K, V):
     """
     Out, lse = seen
     behind = -Q.shape[1]
-    for (q, k), ahead in zip(
-        blocks(turn), (behind, behind * (turn > 0)), strict=True
-    ):
+    distances = behind, behind * (turn > 0)
+    for (q, k), ahead in zip(blocks(turn), distances, strict=True):
         more = attend(Q[q], K[k], V[k], ahead)
         both, log = merge(Out[q], lse[q], *more)
         Out, lse = Out.at[q].set(both), lse.at[q].set(log)
@@ -123,7 +135,7 @@ def forward(Q, K, V):
     Q, K, V = halves(Q), halves(K), halves(V)
     start = late_tokens(Q, K, V)
     Out, lse = go_round(partial(attend_pieces, Q), start, K, V)
-    return whole(Out).astype(Q.dtype), (Q, K, V, Out, lse)
+    return join_halves(Out).astype(Q.dtype), (Q, K, V, Out, lse)
 
 
 def add_block(sums, pair, dOut, saved, K, V, ahead):
@@ -181,4 +193,4 @@ def backward(dOut, Q, K, V, Out, lse):
     turns = jnp.arange(1, lax.axis_size("Z"))
     (_, _, dQ, *moved), _ = lax.scan(hop, start, turns)
     dK, dV = (x + more for x, more in zip(own, moved, strict=True))
-    return tuple(whole(x).astype(Q.dtype) for x in (dQ, dK, dV))
+    return tuple(join_halves(x).astype(Q.dtype) for x in (dQ, dK, dV))

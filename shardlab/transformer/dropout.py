@@ -15,6 +15,22 @@ from jax.ad_checkpoint import checkpoint_name as label
 
 from shardlab import memory
 
+__all__ = [
+    "CUT",
+    "NAMES",
+    "WEIGHTS",
+    "attend",
+    "attention",
+    "dropout",
+    "layer",
+    "mlp",
+    "norm",
+    "same",
+    "shapes",
+    "softmax",
+    "softmax_derivative",
+]
+
 RATE = 0.1  # of elements that dropout makes zero
 NAMES = tuple(memory.LAYER)
 # The weights, their dimensions, and which of these tensor parallelism cuts.

@@ -14,6 +14,29 @@ from shardlab.transformer import mesh as axes
 from shardlab.transformer import model as decoder
 from shardlab.transformer import stages, training
 
+__all__ = [
+    "B",
+    "PRODUCTS",
+    "SHORT",
+    "TINY",
+    "alive",
+    "both_gradients",
+    "counts",
+    "data",
+    "evidence_of",
+    "formula_sizes",
+    "in_haste",
+    "mesh_rows",
+    "of_mesh",
+    "of_pipeline",
+    "on_one_device",
+    "passes_on",
+    "pipeline_counts",
+    "ran",
+    "rows",
+    "step_counts",
+]
+
 # Numbers that differ wherever they can, so that a swap would show.
 TINY = Model(
     "tiny",
@@ -75,7 +98,7 @@ def rows(name, model, B, X=1, Y=1):
     """Formula and count side by side, as in `shardlab.agreement`.
 
     name, model, B, X, Y  as in `counts`
-    returns  list of agreement.Row
+    returns  list of agreement.TrafficRow
     raises   ValueError that names what does not divide, or is idle
     source   chapter 9
     """
@@ -144,7 +167,7 @@ def both_gradients(name, mesh, T):
     return passes
 
 
-def of(name):
+def evidence_of(name):
     """What is seen of the Transformer under a strategy.
 
     name     of a strategy
@@ -203,9 +226,10 @@ def pipeline_counts(events, ways):
 # be two thirds of the work.
 HASTY = {
     "xla_backend_optimization_level": 0,
-    "xla_cpu_use_fusion_emitters": False,
     "xla_llvm_disable_expensive_passes": True,
 }
+if jax.__version_info__ < (0, 12):  # later ones do not know that option
+    HASTY["xla_cpu_use_fusion_emitters"] = False
 
 # ---- on a mesh of several axes -----------------------------------------------
 
@@ -228,12 +252,14 @@ PRODUCTS = {
     "FSDP × CP": ({"X": 4, "Z": 2}, {"zero": 3, **GATHER}),
     "CP × TP": ({"Z": 4, "Y": 2}, GATHER),
     "PP × DP": ({"S": 2, "X": 4}, {"m": 2}),
+    "PP × CP": ({"S": 2, "Z": 4}, {"m": 2, **GATHER}),
     "PP × TP": ({"S": 2, "Y": 4}, {"m": 2}),
     "PP × DP × TP": ({"S": 2, "X": 2, "Y": 2}, {"m": 2}),
     "PP × ZeRO-1 × CP": (
         {"S": 2, "X": 2, "Z": 2},
         {"m": 2, "zero": 1, **GATHER},
     ),
+    "PP × CP × TP": ({"S": 2, "Z": 2, "Y": 2}, {"m": 2, **GATHER}),
     "FSDP × CP × TP": ({"X": 2, "Z": 2, "Y": 2}, {"zero": 3, **GATHER}),
     "PP × ZeRO-1 × CP × TP": (
         {"S": 2, "X": 2, "Z": 2, "Y": 2},
@@ -242,18 +268,20 @@ PRODUCTS = {
 }
 
 
-def passes_on(chips, m=1, **how):
+def passes_on(chips, m=1, *, zero=0, sp=True, context="ring"):
     """Both passes of SHORT on a mesh, jitted, and what they are given.
 
     chips    {axis: devices}, of transformer.mesh.AXES
-    m, how   as in `transformer.mesh.gradients`
+    m, zero, sp, context  as in `transformer.mesh.gradients`
     returns  a function, and tokens, targets and weights for it
     raises   ValueError that names the argument and what was expected
     source   chapter 15
     """
     tokens, targets, W = data(SHORT, 8 * SHORT.context)
     batch = (x.reshape(-1, SHORT.context) for x in (tokens, targets))
-    passes = axes.gradients(evidence.devices(chips), m, **how)
+    passes = axes.gradients(
+        evidence.devices(chips), m, zero=zero, sp=sp, context=context
+    )
     return jax.jit(passes), (*batch, W)
 
 
@@ -269,15 +297,16 @@ def on_one_device():
     return evidence.Ran(*in_haste(*passes_on({"X": 1})))
 
 
-def of_mesh(name, chips, m=1, **how):
+def of_mesh(name, chips, m=1, *, zero=0, sp=True, context="ring"):
     """What is seen of the Transformer on a mesh; bytes are those of float32.
 
     name     in a table
-    chips, m, how  as in `passes_on`
+    chips, m, zero, sp, context  as in `passes_on`
     returns  Evidence of the program that ran; nothing is said of the update
     raises   ValueError that names the argument and what was expected
     source   chapter 15
     """
+    how = {"zero": zero, "sp": sp, "context": context}
     passes, batch = passes_on(chips, m, **how)
     parts, dW = in_haste(passes, batch)
     if "S" in chips:
@@ -288,16 +317,17 @@ def of_mesh(name, chips, m=1, **how):
     return evidence.Evidence(name, chips, *differ, (moved,), rows, {}, {})
 
 
-def mesh_rows(name, chips, moved, m=1, **how):
+def mesh_rows(name, chips, moved, m=1, *, zero=0, sp=True, context="ring"):
     """Formula and count of both passes, over each group of axes.
 
-    name, chips, m, how  as in `of_mesh`
+    name, chips, m, zero, sp, context  as in `of_mesh`
     moved    records of both passes in float32
-    returns  list of agreement.Row
+    returns  list of agreement.TrafficRow
     source   chapter 15
     """
     sizes = formula_sizes(SHORT)
     tokens = 8 * SHORT.context
+    how = {"zero": zero, "sp": sp, "context": context}
     formula = cost.mesh_volume(tokens, sizes, **chips, m=m, **how, itemsize=4)
     data = "".join(axis for axis in "XZ" if axis in chips)
     expected = {"S": formula.stages, data: formula.data}
@@ -314,5 +344,7 @@ def mesh_rows(name, chips, moved, m=1, **how):
         if group == "S":
             counted = agreement.crossing(moved, "S")
         sent = count.sent(moved, tuple(group))
-        found.append(agreement.Row(name, "passes", group, V, counted, sent))
+        found.append(
+            agreement.TrafficRow(name, "passes", group, V, counted, sent)
+        )
     return found

@@ -12,6 +12,8 @@ from shardlab import bits
 from shardlab.transformer import training
 from shardlab.transformer.strategies import Strategy, update
 
+__all__ = ["NOWHERE", "PLACES", "damaged", "masters", "train", "with_masters"]
+
 PLACES = ("weight", "gradient", "sum")
 NOWHERE = (-1, 0, 0)  # a fault that strikes nobody
 STRUCK = ("layers", "W_in")  # the array in which it strikes

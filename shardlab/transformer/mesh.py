@@ -27,6 +27,27 @@ from shardlab.transformer import training
 from shardlab.transformer.model import cross_entropy, embed, layers, loss
 from shardlab.transformer.training import all_tokens, layout
 
+__all__ = [
+    "batch_spec",
+    "context_attention",
+    "data_axes",
+    "ends",
+    "finish",
+    "gradients",
+    "in_stages",
+    "joined",
+    "kept",
+    "over_Y",
+    "over_data",
+    "part",
+    "stacked",
+    "start",
+    "strategy",
+    "through",
+    "updates",
+    "varied",
+]
+
 AXES = ("S", "X", "Z", "Y")
 CONTEXTS = {
     "ring": ring_attention,
@@ -74,7 +95,9 @@ def strategy(mesh, zero=0, sp=True, context="ring"):
         cut_states=shares,
         zero=zero,
         own=partial(varied, axes=("Y",) if sums else (), only="gain"),
-        attend=context_attention(context) if "Z" in data else hooks.whole,
+        attend=context_attention(context)
+        if "Z" in data
+        else hooks.whole_attention,
         keeps=kept,
         **(over_Y(sp) if "Y" in mesh.axis_names else {}),
         **(over_data(data, zero) if data else {}),
@@ -120,7 +143,7 @@ def varied(W, axes, only="", groups=("embed", "layers", "head")):
     if not axes:
         return W
     return {
-        group: hooks.each(axes, of, only) if group in groups else of
+        group: hooks.for_own_tokens(axes, of, only) if group in groups else of
         for group, of in W.items()
     }
 
@@ -221,19 +244,19 @@ def part(at, T, m, tokens, targets, W):
     return surprise / all_tokens(at, tokens)
 
 
-def gradients(mesh, m=1, **how):
+def gradients(mesh, m=1, *, zero=0, sp=True, context="ring"):
     """Loss and gradients on a mesh.
 
     mesh     jax.sharding.Mesh or AbstractMesh with some of AXES
     m        microbatches, for stages
-    how      zero, sp and context, as in `strategy`
+    zero, sp, context  as in `strategy`
     returns  a function of tokens[n, T], targets[n, T] and weights that gives
              the parts of the loss (their sum is the mean over all tokens) and
              the gradients; with stages, those of the ends as `joined` wants
     raises   ValueError that names the argument and what was expected
     source   chapter 15
     """
-    at, m = strategy(mesh, **how), whole("m", m)
+    at, m = strategy(mesh, zero, sp, context), whole("m", m)
     staged = ("S",) if "S" in mesh.axis_names else ()
 
     def per_device(tokens, targets, W):
@@ -297,11 +320,11 @@ def joined(dW):
     }
 
 
-def updates(mesh, **how):
+def updates(mesh, *, zero=0, sp=True, context="ring"):
     """The optimiser's step alone, as `training.updates`.
 
-    mesh, how  as in `gradients`
+    mesh, zero, sp, context  as in `gradients`
     returns  a function of gradients and states that gives weights and states
     source   ZeRO paper
     """
-    return training.updates(strategy(mesh, **how), mesh)
+    return training.updates(strategy(mesh, zero, sp, context), mesh)

@@ -14,6 +14,22 @@ from shardlab.arguments import whole
 from shardlab.models import a_model
 from shardlab.strategies.sequence import norm
 
+__all__ = [
+    "DIMENSIONS",
+    "attention",
+    "cross_entropy",
+    "dimensions",
+    "embed",
+    "inner",
+    "layer",
+    "layers",
+    "loss",
+    "mlp",
+    "shapes",
+    "sizes",
+    "start",
+]
+
 # The dimensions of each array of weights; those of layers have L before them.
 EMBED = {"W_embed": ("vocab", "D")}
 LAYER = {

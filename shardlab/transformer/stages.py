@@ -13,6 +13,8 @@ from shardlab.strategies.sequence import norm
 from shardlab.transformer.model import cross_entropy, embed, layers
 from shardlab.transformer.strategies import STRATEGIES
 
+__all__ = ["between_stages", "dealt", "gradients", "stage", "undealt"]
+
 ALONE = STRATEGIES["none"]  # a stage is one chip, and its layers are whole
 
 

@@ -32,6 +32,35 @@ from jax.lax import (
 from shardlab.strategies import adam, attention
 from shardlab.transformer.model import DIMENSIONS
 
+__all__ = [
+    "KEPT",
+    "ON_Y",
+    "STRATEGIES",
+    "Strategy",
+    "along_D",
+    "everything",
+    "f",
+    "for_own_tokens",
+    "g",
+    "gains_reduced",
+    "gather",
+    "gather_tokens",
+    "gathered",
+    "gathered_and_gains_reduced",
+    "landing",
+    "piece",
+    "products",
+    "ready",
+    "reduced",
+    "same",
+    "scatter",
+    "scatter_tokens",
+    "unreduced",
+    "update",
+    "update_and_gather",
+    "whole_attention",
+]
+
 
 def same(x):
     """What it is given: nothing moves.
@@ -43,7 +72,7 @@ def same(x):
     return x
 
 
-def whole(Q, K, V):
+def whole_attention(Q, K, V):
     """Attention of a sequence that one chip has whole: nothing moves.
 
     Q, K, V  Q[T, G, R, d], K[T, G, d], V[T, G, d]
@@ -139,7 +168,7 @@ class Strategy:
     keeps: Callable = products
     collect: Callable = same
     update: Callable = update
-    attend: Callable = whole
+    attend: Callable = whole_attention
 
 
 # ---- moving all arrays of a tree ---------------------------------------------
@@ -203,7 +232,7 @@ def piece(W):
     return along_D(cut, W)
 
 
-def each(axis, W, only=""):
+def for_own_tokens(axis, W, only=""):
     """Weights that each chip uses for tokens of its own: dW is {U} there.
 
     axis     mesh axis; the gradient is AllReduced over it on its way out
@@ -229,7 +258,7 @@ def reduced(own, held):
     returns  own; its gradient is summed over X
     source   scaling-book part 5, data parallelism
     """
-    return each("X", own)
+    return for_own_tokens("X", own)
 
 
 def unreduced(W):
@@ -251,7 +280,7 @@ def landing(own, held):
     returns  held; its gradient is scattered, layer by layer, to be that of own
     source   ZeRO paper
     """
-    return each("X", held)
+    return for_own_tokens("X", held)
 
 
 landing.defvjp(
@@ -334,7 +363,7 @@ def gains_reduced(own, held):
     returns  own; the gradients of gains are summed over Y
     source   Korthikanti et al., Reducing Activation Recomputation
     """
-    return each("Y", own, only="gain")
+    return for_own_tokens("Y", own, only="gain")
 
 
 def gathered_and_gains_reduced(own, held):
@@ -345,7 +374,7 @@ def gathered_and_gains_reduced(own, held):
     returns  W[D, ...]
     source   scaling-book part 5, mixed FSDP and tensor parallelism
     """
-    return gather(each("Y", own, only="gain"))
+    return gather(for_own_tokens("Y", own, only="gain"))
 
 
 # ---- the strategies ----------------------------------------------------------

@@ -9,6 +9,22 @@ from shardlab.strategies.block import placed
 from shardlab.transformer.model import dimensions, loss, shapes
 from shardlab.transformer.strategies import STRATEGIES, Strategy
 
+__all__ = [
+    "all_tokens",
+    "arguments",
+    "batch",
+    "both_passes",
+    "forward",
+    "gradients",
+    "layout",
+    "left_by_backward",
+    "states",
+    "strategy",
+    "train",
+    "updates",
+    "weights",
+]
+
 
 def strategy(name):
     """A strategy by its name; one of your own is handed through.

@@ -10,6 +10,8 @@ from jax.lax import axis_index, axis_size, ppermute
 
 from shardlab.strategies import one_chip
 
+__all__ = ["backward", "busy", "forward", "send"]
+
 LAYOUT = dict.fromkeys(("In", "W_in", "W_out", "Out", "loss"), P("Z"))
 
 

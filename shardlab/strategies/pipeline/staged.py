@@ -39,6 +39,39 @@ from shardlab.strategies.pipeline.timetable import (
     timetable,
 )
 
+__all__ = [
+    "BLOCK",
+    "Made",
+    "Seen",
+    "Stage",
+    "Stores",
+    "at",
+    "backward",
+    "blank",
+    "block_forward",
+    "block_input",
+    "block_weight",
+    "distance",
+    "filed",
+    "forward",
+    "gradients",
+    "idle",
+    "input_half",
+    "look",
+    "of",
+    "on_stage",
+    "one_by_one",
+    "pairs",
+    "put",
+    "refuse_another_shape",
+    "refuse_other_shapes",
+    "refuse_other_sizes",
+    "tick",
+    "tick_ends",
+    "weight_half",
+    "zeros",
+]
+
 
 class Stage(NamedTuple):
     """What one stage computes; its backward pass comes in two halves.

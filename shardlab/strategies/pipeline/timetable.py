@@ -13,6 +13,23 @@ import numpy as np
 
 from shardlab import pipeline
 
+__all__ = [
+    "NOWHERE",
+    "TASKS",
+    "Slots",
+    "Timetable",
+    "allotted",
+    "awaited",
+    "by_begin",
+    "handed_on",
+    "letters",
+    "side",
+    "stages",
+    "ticks",
+    "timetable",
+    "turns",
+]
+
 TASKS = ("idle", "forward", "backward", "input", "weight")
 
 
@@ -102,8 +119,8 @@ def timetable(events, ways):
     events = ticks(events, ways)
     mail = letters(events, ways)
     inbox = allotted({key: letter[:3] for key, letter in mail.items()})
-    saved, kept = (allotted(held(events, kind)) for kind in BY)
-    slots = Slots(*map(most, (inbox, saved, kept)))
+    saved, kept = (allotted(_intervals(events, kind)) for kind in BY)
+    slots = Slots(*map(_length, (inbox, saved, kept)))
     shape = 1 + max(e.start for e in events), stages(ways)
     table = Timetable(*(np.full(shape, none, np.int32) for none in BLANK))
     for e in events:
@@ -175,7 +192,7 @@ def side(source, stage, p):
     )
 
 
-def held(events, kind):
+def _intervals(events, kind):
     """What tasks of a kind leave: {(microbatch, place): (stage, from, to)}."""
     begins = {awaited(e)[1:]: e.start for e in events if e.kind == kind}
     ends = {awaited(e)[1:]: e.start for e in events if e.kind in BY[kind]}
@@ -201,6 +218,6 @@ def by_begin(item):
     return item[1][1]
 
 
-def most(slots):
+def _length(slots):
     """How many slots it takes."""
     return 1 + max(slots.values(), default=-1)
