@@ -1,0 +1,218 @@
+"""What to change in a step, and what each change would gain.
+
+Every rule looks at counted records. What it says it would gain is a difference
+of two counts; whether the change is right for the program, only its author
+knows.
+"""
+
+from collections import defaultdict
+from math import prod
+from typing import NamedTuple
+
+from shardlab.count.records import ADDED, LAID, SAME, SLICED
+from shardlab.inspection.machines import MATH, Forecast, joined
+from shardlab.inspection.machines import t_collective as t_of
+from shardlab.inspection.step import Report
+
+__all__ = ["Advice", "advise"]
+
+# Below these shares of what moves or is held, a change is not worth a line.
+_TRAFFIC, _MEMORY = 0.01, 0.05
+
+
+class Advice(NamedTuple):
+    """One thing that could be changed.
+
+    says     what was found and what would help, in words
+    where    file and line, or the names of arguments
+    volume   bytes that would no longer move, as the formulas count them
+    seconds  that these bytes take on the machine; None without one
+    bytes    that a device would no longer hold; negative: that it would hold
+             besides
+    source   chapter 21
+    """
+
+    says: str
+    where: str
+    volume: float = 0
+    seconds: float | None = None
+    bytes: int = 0
+
+
+def advise(report, on=None):
+    """What to change in a counted step, what gains most first.
+
+    report   Report
+    on       Forecast of the report, or None: then no seconds are given
+    returns  list of Advice
+    raises   ValueError that names report or on, where it is no such thing
+    source   chapter 21
+    """
+    if not isinstance(report, Report):
+        raise ValueError(f"report must be a Report, got {report!r}")
+    if not isinstance(on, Forecast | None):
+        raise ValueError(f"on must be a Forecast or None, got {on!r}")
+    rules = (
+        *(_in_loops, _in_float32, _sliced, _moved_in_vain),
+        *(_gathered_again, _whole_arguments),
+    )
+    found = [advice for rule in rules for advice in rule(report, on)]
+    found += _far_bound(report, on) if on else []
+    key = (lambda a: a.seconds or 0) if on else (lambda a: a.volume)
+    return sorted(found, key=lambda a: (-key(a), -a.bytes))
+
+
+def _in_loops(report, on):
+    """What a loop moves in each turn and could move once."""
+    says = {
+        SAME: "each of {turns} turns of a loop moves the same array again; "
+        "move it once, before the loop",
+        ADDED: "each of {turns} turns of a loop sums over devices what is only "
+        "added up; add up first, and sum once, after the loop",
+    }
+    for note, words in says.items():
+        for key, group in _grouped(report, note).items():
+            kind, axes, place, turns = key
+            saved = sum(c.volume * c.times for c in group)
+            text = f"{kind} over {', '.join(axes)}: {words.format(turns=turns)}"
+            yield _gain(text, place, saved * (1 - 1 / turns), group, on, turns)
+
+
+def _grouped(report, note):
+    """Records of loops with this note, by kind, axes, place and turns."""
+    groups = defaultdict(list)
+    for c in report.moved:
+        if c.origin and c.origin.note == note and c.times > 1:
+            groups[c.kind, c.axes, c.origin.place, c.times].append(c)
+    return groups
+
+
+def _gain(text, place, volume, group, on, turns=None):
+    """Advice that a share of what some records move need not move."""
+    seconds = on and sum(
+        t_of(c, joined([on.places[a] for a in c.axes]), on.chip) for c in group
+    )
+    whole = sum(c.volume * c.times for c in group)
+    part = seconds and seconds * volume / whole
+    return Advice(text, place, volume, part)
+
+
+def _in_float32(report, on):
+    """Sums of gradients in four bytes an element where weights have two."""
+    if not any(a.dtype == "bfloat16" for a in report.arguments):
+        return
+    groups = defaultdict(list)
+    for c in report.moved:
+        wide = c.origin and c.origin.dtype == "float32" and c.origin.shape
+        if wide and prod(c.origin.shape) > 1 and not c.origin.note:
+            groups[c.kind, c.axes, c.origin.place].append(c)
+    for (kind, axes, place), group in groups.items():
+        volume = sum(c.volume * c.times for c in group)
+        if volume > _TRAFFIC * _total(report):
+            text = (
+                f"{kind} over {', '.join(axes)} moves float32 in a step with "
+                "weights in bfloat16; bfloat16 would halve it, at the price "
+                "of a coarser sum"
+            )
+            yield _gain(text, place, volume / 2, group, on)
+
+
+def _sliced(report, on):
+    """Sums of which each device keeps a slice."""
+    groups = defaultdict(list)
+    for c in report.moved:
+        if c.origin and c.origin.note == SLICED:
+            groups[c.kind, c.axes].append(c)
+    for (kind, axes), group in groups.items():
+        volume = sum(c.volume * c.times for c in group)
+        text = (
+            f"{kind} over {', '.join(axes)} of which every device keeps a "
+            "slice: a reduce_scatter moves half. XLA's later passes may make "
+            "one of it; psum_scatter in a shard_map says so"
+        )
+        places = sorted({c.origin.place for c in group})
+        where = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
+        yield _gain(text, where, volume / 2, group, on)
+
+
+def _moved_in_vain(report, on):
+    """Arguments that are laid otherwise than shard_map wants them."""
+    groups = defaultdict(list)
+    for c in report.moved:
+        if c.origin and c.origin.note == LAID:
+            groups[c.kind, c.axes, c.origin.place].append(c)
+    for (kind, axes, place), group in groups.items():
+        volume = sum(c.volume * c.times for c in group)
+        text = (
+            f"{kind} over {', '.join(axes)}: an argument lies otherwise than "
+            "in_specs wants it and is moved in every step; lay it so before"
+        )
+        yield _gain(text, place, volume, group, on)
+
+
+def _gathered_again(report, on):
+    """What the backward pass gathers again because it was not kept."""
+    gathers = [c for c in report.moved if c.kind == "all_gather" and c.origin]
+    first = {_gathered(c) for c in gathers if c.origin.part == "forward"}
+    groups = defaultdict(list)
+    for c in gathers:
+        twice = c.origin.part == "backward" and _gathered(c) in first
+        if c.origin.part == "again" or twice:
+            groups[c.axes].append(c)
+    for axes, group in groups.items():
+        volume = sum(c.volume * c.times for c in group)
+        text = (
+            f"all_gather over {', '.join(axes)} again in the backward pass; "
+            "kept from the forward pass, it would not move, and be held"
+        )
+        places = sorted({c.origin.place for c in group})
+        where = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
+        found = _gain(text, where, volume, group, on)
+        yield found._replace(bytes=-volume)
+
+
+def _gathered(c):
+    """What tells a gather from others: the line, and what it gathers."""
+    return c.axes, c.origin.place, c.origin.shape, c.origin.dtype, c.times
+
+
+def _whole_arguments(report, on):
+    """Arguments of which every device of an axis holds the same."""
+    copied = defaultdict(int)
+    for argument in report.arguments:
+        copies = round(report.devices * argument.share)
+        if copies > 1 and argument.held > _MEMORY * report.held:
+            copied[copies] += argument.held
+    for copies, held in copied.items():
+        names = [
+            a.name
+            for a in report.arguments
+            if round(report.devices * a.share) == copies
+            and a.held > _MEMORY * report.held
+        ]
+        text = (
+            f"{copies} of {report.devices} devices hold the same piece; cut "
+            "into as many pieces it would be held once (ZeRO for states, FSDP "
+            "for weights), at the price of a gather for each use"
+        )
+        where = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        yield Advice(text, where, bytes=held - held // copies)
+
+
+def _far_bound(report, on):
+    """A step that waits for a network, and by how much."""
+    if on.bound == MATH or not on.seconds[MATH]:
+        return []
+    times = on.seconds[on.bound] / on.seconds[MATH]
+    text = (
+        f"bound by the {on.bound}: to hide it, each byte over it needs "
+        f"{times:.3g} times the arithmetic (more tokens a chip, or fewer chips "
+        "on that axis)"
+    )
+    wait = on.overlapped - on.seconds[MATH]
+    return [Advice(text, "the whole step", seconds=wait)]
+
+
+def _total(report):
+    """Bytes that a step moves, as the formulas count them."""
+    return sum(c.volume * c.times for c in report.moved)
