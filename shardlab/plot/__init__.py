@@ -12,6 +12,7 @@ cases     the four cases of a sharded product, and sums of outer products
 casework  published runs: how chips were dealt, what fits, what a step takes
 charts    what links carry, curves over a range, and rooflines
 colours   the palette: hue is the mesh axis, lightness the index along it
+dealing   films of layers dealt to stages, and of stages that are nodes
 detours   ways past a gather: slice and add, and weights that stay
 dispatch  films of tokens that travel to their experts and back
 experts   who visits which expert, whose slots are full, and who holds what
@@ -27,6 +28,7 @@ paths     what chips make of one array side by side, and where they meet
 pipes     films of pipelines, whose stages hand microbatches on
 pods      what leaves pods, rings through them, and verdicts on a grid
 products  products of sharded matrices
+readings  what a program says of its layouts, and what is read into it
 ticks     plain numbers where a reader wants them
 things    what pictures are made of: chips, wires, machines, blocks, bars
 training  steps of training, what moves in them, and where arrays are cut
@@ -65,7 +67,8 @@ from shardlab.plot.cases import (
 )
 from shardlab.plot.charts import curves, links, roofline
 from shardlab.plot.colours import shade
-from shardlab.plot.detours import gather_or_slice, weights_stay
+from shardlab.plot.dealing import dealt_player, nodes_player
+from shardlab.plot.detours import gather_or_slice, turn_the_cut, weights_stay
 from shardlab.plot.dispatch import dispatch_player
 from shardlab.plot.exchanges import exchanges
 from shardlab.plot.experts import (
@@ -78,11 +81,10 @@ from shardlab.plot.experts import (
     stages_and_experts,
 )
 from shardlab.plot.failures import (
-    background_save,
-    copies,
     cut_anew,
     failing_runs,
     fault_places,
+    kept_work,
     lost_shares,
     recoveries,
     waiting,
@@ -126,13 +128,23 @@ from shardlab.plot.machines import (
     slice_and_axes,
 )
 from shardlab.plot.meshes import gallery, mesh, shards
-from shardlab.plot.paths import paths
+from shardlab.plot.paths import f_and_g
 from shardlab.plot.pipes import pipeline_player
 from shardlab.plot.pods import ports, ring_orders, sum_groups, verdicts
-from shardlab.plot.products import block_matrix, busy, product_player
+from shardlab.plot.products import busy, product_player
+from shardlab.plot.readings import (
+    layouts_read,
+)
 from shardlab.plot.room import room, stacked
 from shardlab.plot.rounds import bisection, idle_links, rounds
-from shardlab.plot.schedules import dealt_layers, gantt, in_flight
+from shardlab.plot.schedules import (
+    backward_halves,
+    gantt,
+    in_flight,
+    one_tick,
+    stage_piles,
+    to_scale,
+)
 from shardlab.plot.sequences import (
     best_ways,
     dealt_targets,
@@ -161,16 +173,26 @@ from shardlab.plot.timelines import timeline
 from shardlab.plot.training import (
     cut_orders,
     data_parallel_step,
+    gather_use_drop,
     heads_dealt,
     one_step,
+    one_weight,
     sequence_parallel,
     two_axes,
     zero_one,
 )
 from shardlab.plot.transposes import copy_and_sum, ones
-from shardlab.plot.wiring import hierarchy, ring_links, ways_out
+from shardlab.plot.wiring import (
+    exchanged_parts,
+    gather_traffic,
+    hierarchy,
+    ways_out,
+)
 
 __all__ = [
+    "layouts_read",
+    "stage_piles",
+    "to_scale",
     "what_moves",
     "way_home",
     "tokens_to_heads",
@@ -188,27 +210,26 @@ __all__ = [
     "Moment",
     "Player",
     "Sweep",
-    "background_save",
+    "backward_halves",
     "bare",
     "bisection",
-    "block_matrix",
     "block_product",
     "brought",
     "busy",
     "byte_ticks",
     "canvas",
     "cases_at_work",
-    "copies",
     "copies_sent",
     "copy_and_sum",
     "cut_anew",
     "curves",
     "cut_orders",
     "data_parallel_step",
-    "dealt_layers",
+    "dealt_player",
     "dealt_sequences",
     "dealt_targets",
     "dispatch_player",
+    "exchanged_parts",
     "exchanges",
     "expert_axes",
     "expert_floor",
@@ -216,11 +237,14 @@ __all__ = [
     "failing_runs",
     "fault_places",
     "film",
+    "f_and_g",
     "four_cases",
     "gallery",
     "gantt",
     "gate",
     "gather_or_slice",
+    "gather_traffic",
+    "gather_use_drop",
     "heads_dealt",
     "heights",
     "hierarchy",
@@ -228,6 +252,7 @@ __all__ = [
     "idle_links",
     "hosts",
     "in_flight",
+    "kept_work",
     "ladder",
     "layer_kept",
     "layouts",
@@ -242,13 +267,15 @@ __all__ = [
     "networks",
     "node_gathers",
     "new_axes",
+    "nodes_player",
     "one_chip",
     "one_step",
+    "one_weight",
+    "one_tick",
     "ones",
     "only_the_diagonal",
     "outer_products",
     "panels",
-    "paths",
     "pipeline_player",
     "player",
     "pod_phases",
@@ -262,7 +289,6 @@ __all__ = [
     "recipes",
     "recoveries",
     "ring_orders",
-    "ring_links",
     "ring_or_line",
     "roofline",
     "room",
@@ -289,6 +315,7 @@ __all__ = [
     "terms",
     "ticks",
     "timeline",
+    "turn_the_cut",
     "two_axes",
     "two_cuts",
     "verdicts",

@@ -9,6 +9,25 @@ from matplotlib.figure import Figure
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.svg import svg
 
+__all__ = [
+    "COLUMN",
+    "FILLS",
+    "INK",
+    "LINE",
+    "POINT",
+    "PX",
+    "SIZE",
+    "SMALL",
+    "SOFT",
+    "WHOLE",
+    "bare",
+    "canvas",
+    "new_axes",
+    "panels",
+    "refuse_empty",
+    "styled",
+]
+
 PX = 1 / 96  # inches of a pixel, as CSS has it
 POINT = 0.75  # points of a pixel
 COLUMN = 690  # pixels of a column of text on a wide page
@@ -50,7 +69,7 @@ STYLE = {
 }
 
 
-class Drawing(Figure):
+class _Drawing(Figure):
     """A figure in the look of the book, which pages show as live SVG."""
 
     def _repr_svg_(self):
@@ -80,7 +99,7 @@ def _show_as_svg():
         return
     set_matplotlib_formats("svg", bbox_inches="tight", metadata={"Date": None})
     formatters = shell.display_formatter.formatters
-    formatters["image/svg+xml"].for_type(Drawing, svg)
+    formatters["image/svg+xml"].for_type(_Drawing, svg)
 
 
 _show_as_svg()
@@ -95,7 +114,9 @@ def panels(rows=1, columns=1, size=SIZE, **how):
     how      for `matplotlib.pyplot.subplots`, such as sharex=True
     returns  the figure, and its axes as `matplotlib.pyplot.subplots` has them
     """
-    return plt.subplots(rows, columns, figsize=size, FigureClass=Drawing, **how)
+    return plt.subplots(
+        rows, columns, figsize=size, FigureClass=_Drawing, **how
+    )
 
 
 def refuse_empty(name, runs, what):
@@ -131,7 +152,7 @@ def canvas(width, height):
     width, height  in pixels of CSS, at most COLUMN wide
     returns  the axes, without ticks or frame
     """
-    figure = plt.figure(figsize=(width * PX, height * PX), FigureClass=Drawing)
+    figure = plt.figure(figsize=(width * PX, height * PX), FigureClass=_Drawing)
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, width), ylim=(height, 0))
     ax.set_axis_off()

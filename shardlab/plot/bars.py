@@ -7,6 +7,8 @@ from shardlab.plot.axes import INK, LINE, SOFT, canvas, styled
 from shardlab.plot.colours import colour
 from shardlab.plot.things import box, wire, write
 
+__all__ = ["reach", "recipes"]
+
 # What is kept, the order in a bar, a step of rose each, and a hatch.
 PARTS = {
     "param": ("weight", "memory-2", ""),

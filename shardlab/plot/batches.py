@@ -4,6 +4,8 @@ from shardlab.plot.axes import SOFT, canvas, styled
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import arrow, box, frame, write
 
+__all__ = ["dealt_sequences"]
+
 _TOKENS, _SIDE = 8, 16  # drawn of a sequence, and pixels of each
 _STRIP = _TOKENS * _SIDE
 

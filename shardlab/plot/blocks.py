@@ -10,8 +10,11 @@ from shardlab.plot.axes import INK, LINE, WHOLE, bare, new_axes, styled
 from shardlab.plot.colours import colour, ramp
 from shardlab.plot.stripes import stripes
 
+__all__ = ["matmuls"]
+
 SIDE = 1.5  # inches of the longest dimension
 SIGN = 0.3  # inches of a sign between two matrices
+SHEET = 0.07  # from one sheet of a stack to the next
 EDGE = 0.32  # inches left of a matrix, for the letter of its rows
 STRIPE = 0.16  # inches from a stripe to the next but one
 
@@ -22,7 +25,8 @@ def matmuls(lines, sizes, mesh=None, title=None, ax=None):
 
     lines    dict: words above a line -> the line, such as
              "In[B_X, D] · W_in[D, F] = Tmp[B_X, F]"; In[B, D]ᵀ is drawn as
-             it is multiplied, D rows and B columns
+             it is multiplied, D rows and B columns, and a term of a sum,
+             Out[B, D]{U_Y}, as the first of some sheets to be added
     sizes    dict: name of a dimension -> its length, in elements
     mesh     sizes of the mesh axes by name, where a line names any; the
              filled part is what the device at the origin holds
@@ -57,7 +61,7 @@ def matmuls(lines, sizes, mesh=None, title=None, ax=None):
 def _measured(line, sizes, mesh, unit):
     """Each part of a line with its shape, local shape and width, in inches."""
     row = []
-    for part in re.findall(r"\w+\[[^\]]*\]ᵀ?|\S", line):
+    for part in re.findall(r"\w+\[[^\]]*\](?:\{\w+\})?ᵀ?|\S", line):
         if "[" not in part:
             row.append((part, (0, 0), None, SIGN))
             continue
@@ -65,7 +69,8 @@ def _measured(line, sizes, mesh, unit):
         shape = tuple(sizes[dim] for dim in layout.dims)
         local = notation.local_shape(layout, shape, mesh)
         shape, local = ([unit * n for n in x] for x in (shape, local))
-        row.append((part, shape, local, EDGE + shape[1] + 0.08))
+        behind = 3 * SHEET if layout.unreduced else 0
+        row.append((part, shape, local, EDGE + shape[1] + behind + 0.08))
     return row
 
 
@@ -144,6 +149,11 @@ def _fill(ax, corner, local, layout, outline, plain):
     deep = 2 if len(cuts) < 2 else 3  # small pieces in strong colours
     fills = [colour(f"{ramp(name)}-{deep}") for cut in cuts for name in cut[:1]]
     fills = fills or [colour(plain)]
+    if layout.unreduced:
+        fills = [colour(f"{ramp(layout.unreduced[0])}-2")]
+        for off in (3 * SHEET, 2 * SHEET, SHEET):
+            behind = Rectangle((x + off, y + off), wide, high, fc=WHOLE)
+            ax.add_patch(behind).set(**outline)
     ax.add_patch(Rectangle((x, y), wide, high, fc=fills[0], **outline))
     if len(fills) > 1:
         stripes(ax, (x, y), (wide, high), fills[1], STRIPE)

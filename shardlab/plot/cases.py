@@ -2,15 +2,32 @@
 
 import numpy as np
 
-from shardlab.plot.axes import LINE, SOFT, WHOLE, canvas, styled
+from shardlab.plot.axes import INK, LINE, SOFT, WHOLE, canvas, styled
 from shardlab.plot.colours import colour, shade
-from shardlab.plot.things import arrow, box, frame, matrix, write
+from shardlab.plot.things import arrow, box, frame, matrix, wire, write
+
+__all__ = [
+    "MOVE",
+    "MULTIPLY",
+    "SIDE",
+    "block_product",
+    "four_cases",
+    "labelled_arrow",
+    "multiplied_pair",
+    "only_the_diagonal",
+    "outer_products",
+    "sheets",
+    "sum_roads",
+    "titled_rows",
+]
 
 SIDE = 58  # pixels of a matrix
 _PARTS = 4  # chips along an axis
 _X, _Y = ("X", _PARTS), ("Y", _PARTS)
 MULTIPLY, MOVE = colour("arithmetic"), colour("network")
 _INDICES = "₀₁"
+_ONE = np.array([[1, 2, 3, 0, 1], [2, 0, 1, 3, 1]])  # factors of a small C
+_OTHER = np.array([[1, 2], [3, 1], [0, 2], [2, 1], [1, 1]])
 
 
 def sheets(ax, x, y, width, height, axis="X", count=_PARTS, apart=5):
@@ -27,7 +44,7 @@ def sheets(ax, x, y, width, height, axis="X", count=_PARTS, apart=5):
         box(ax, *place, width, height, shade(axis, n, count), z=2 - n / count)
 
 
-def way(ax, start, end, y, ink, above, below=""):
+def labelled_arrow(ax, start, end, y, ink, above, below=""):
     """An arrow from x to x at y, with a name above and words below."""
     arrow(ax, (start, y), (end, y), ink)
     middle = (start + end) / 2
@@ -89,25 +106,27 @@ def four_cases():
     multiplied_pair(
         ax, left, tops[0], cut, (None, _Y), ("A[I_X, J]", "B[J, K_Y]")
     )
-    way(ax, 172, 588, mid[0], MULTIPLY, "multiply", "nothing moves")
+    labelled_arrow(ax, 172, 588, mid[0], MULTIPLY, "multiply", "nothing moves")
     label = "C[I_X, K_Y]"
     matrix(ax, last, tops[0], SIDE, SIDE, _X, _Y, label=label)
 
     multiplied_pair(
         ax, left, tops[1], (None, _X), none, ("A[I, J_X]", "B[J, K]")
     )
-    way(ax, 172, 304, mid[1], MOVE, "AllGather_X", "of A: V_A bytes")
+    labelled_arrow(ax, 172, 304, mid[1], MOVE, "AllGather_X", "of A: V_A bytes")
     multiplied_pair(ax, moved, tops[1], whole, none, ("A[I, J]", "B[J, K]"))
-    way(ax, 472, 588, mid[1], MULTIPLY, "multiply")
+    labelled_arrow(ax, 472, 588, mid[1], MULTIPLY, "multiply")
     matrix(ax, last, tops[1], SIDE, SIDE, label="C[I, K]")
 
     multiplied_pair(
         ax, left, tops[2], (None, _X), cut, ("A[I, J_X]", "B[J_X, K]")
     )
-    way(ax, 172, 344, mid[2], MULTIPLY, "multiply", "each chip a term")
+    labelled_arrow(
+        ax, 172, 344, mid[2], MULTIPLY, "multiply", "each chip a term"
+    )
     sheets(ax, 358, tops[2], SIDE, SIDE)
     write(ax, 358 + SIDE / 2 + 8, tops[2] - 26, "C[I, K] {U_X}", 12)
-    way(
+    labelled_arrow(
         ax,
         446,
         588,
@@ -121,9 +140,11 @@ def four_cases():
     multiplied_pair(
         ax, left, tops[3], cut, (None, _X), ("A[I_X, J]", "B[J, K_X]")
     )
-    way(ax, 172, 304, mid[3], MOVE, "AllGather_X", "of B: V_B (or A: V_A)")
+    labelled_arrow(
+        ax, 172, 304, mid[3], MOVE, "AllGather_X", "of B: V_B (or A: V_A)"
+    )
     multiplied_pair(ax, moved, tops[3], cut, none, ("A[I_X, J]", "B[J, K]"))
-    way(ax, 472, 588, mid[3], MULTIPLY, "multiply")
+    labelled_arrow(ax, 472, 588, mid[3], MULTIPLY, "multiply")
     matrix(ax, last, tops[3], SIDE, SIDE, *cut, label="C[I_X, K]")
     return ax
 
@@ -133,48 +154,56 @@ def outer_products(chips=_PARTS):
     """Draw a product as a sum of outer products, one on each chip.
 
     chips    along X, 2 to 5; they cut the contracted dimension J
-    returns  the axes drawn on. Each chip multiplies its columns of A by its
-             rows of B; what it gets is as large as all of C, and a term of it
+    returns  the axes drawn on, with small numbers. Each chip multiplies its
+             column of A by its row of B; what it gets has the shape of C, and
+             is a term of it
     raises   ValueError for other numbers of chips
     source   chapters 2 and 4
     """
     if chips not in range(2, 6):
         raise ValueError(f"chips must be 2 to 5, got {chips!r}")
-    ax, big = canvas(690, 330), 96
-    cut = "X", chips
-    matrix(ax, 190, 34, big, 64, None, cut, label="A[I, J_X]")
-    write(ax, 306, 66, "·", 20)
-    matrix(ax, 334, 24, big, big - 12, cut, None, label="B[J_X, K]")
-    write(ax, 452, 66, "=", 18)
-    matrix(ax, 480, 34, big, 64, label="C[I, K]")
-    pitch = 560 / chips
-    side = min(100, pitch - 62)
-    words = "each chip forms one term of this sum:"
-    write(ax, 6, 150, words, 12, "left", ink=SOFT)
+    A, B = _ONE[:, :chips], _OTHER[:chips]
+    side, pitch = 26, 130
+    ax, middle = canvas(chips * pitch + 60, 326), (chips * pitch + 58) / 2
+    shades = [shade("X", n, chips) for n in range(chips)]
+    left, top = middle - side * (chips + 6) / 2, 24
+    _numbers(ax, left, top + side, A, side, lambda _, n: shades[n])
+    write(ax, left + side * chips / 2, top + side - 12, "A[I, J_X]", 12)
+    write(ax, left + side * (chips + 0.5), top + side * 2, "·", 20)
+    left += side * (chips + 1)
+    _numbers(ax, left, top, B, side, lambda n, _: shades[n])
+    write(ax, left + side, top - 12, "B[J_X, K]", 12)
+    write(ax, left + side * 2.5, top + side * 2, "=", 18)
+    _numbers(ax, left + side * 3, top + side, A @ B, side)
+    write(ax, left + side * 4, top + side - 12, "C[I, K]", 12)
+    top = 188
     for n in range(chips):
-        x, y, fill = n * pitch + 6, 196, shade("X", n, chips)
-        tall, thin = side * 64 / 96, 12
-        write(ax, x, y - 22, f"chip {n}", 12, "left", weight="bold")
-        box(ax, x, y, thin, tall, fill)
-        box(ax, x + thin + 6, y, side, thin, fill)
-        box(ax, x + thin + 6, y + thin + 6, side, tall, fill)
+        x = 4 + n * pitch
+        fill = lambda *_, n=n: shades[n]  # noqa: E731
+        write(ax, x + side * 1.7, top - 16, f"chip {n}", 12, weight="bold")
+        _numbers(ax, x, top + side + 6, A[:, n : n + 1], side, fill)
+        _numbers(ax, x + side + 6, top, B[n : n + 1], side, fill)
+        term = np.outer(A[:, n], B[n])
+        _numbers(ax, x + side + 6, top + side + 6, term, side, fill)
         sign = "+" if n < chips - 1 else "="
-        write(ax, x + thin + side + 24, y + thin + 6 + tall / 2, sign, 18)
-    x, y = 560 + 14, 196 + 18
-    sheets(
-        ax,
-        x,
-        y,
-        min(100, 690 - x - 18),
-        64 * min(1, side / 96) + 4,
-        "X",
-        chips,
-        4,
-    )
-    write(ax, x + 46, 172, "C[I, K] {U_X}", 12)
-    words = "every term is as large as C; only their sum is the product"
-    write(ax, 6, 316, words, 12, "left", ink=SOFT)
+        write(ax, x + side * 3 + 26, top + side * 2 + 6, sign, 18)
+    last, low = 4 + chips * pitch, top + side * 3 + 16
+    _numbers(ax, last, top + side + 6, A @ B, side)
+    write(ax, last + side, low + 16, "C[I, K]", 12)
+    end = last - pitch + side * 3 + 6
+    for x in (4, end):
+        wire(ax, (x, low - 4), (x, low), INK, 1.2)
+    wire(ax, (4, low), (end, low), INK, 1.2)
+    words = "C[I, K] {U_X}: a term on each chip, not yet added up"
+    write(ax, (4 + end) / 2, low + 16, words, 12)
     return ax
+
+
+def _numbers(ax, x, y, matrix, side, fill=lambda *_: WHOLE):
+    """A small matrix with its numbers, and the colour of each."""
+    for i, k in np.ndindex(*matrix.shape):
+        corner = x + k * side, y + i * side
+        box(ax, *corner, side, side, fill(i, k), int(matrix[i, k]))
 
 
 @styled
@@ -224,28 +253,38 @@ def only_the_diagonal(chips=_PARTS):
     """Draw which blocks of C can be formed where one axis cuts I and K.
 
     chips    along X, 2 to 8
-    returns  the axes drawn on. A filled block of C is one that some chip has
-             both factors of; the others can be formed nowhere
+    returns  the axes drawn on. Where one chip has the rows of A and the columns
+             of B, its block of C is framed and filled; in all others two
+             small boxes name the two chips that would have to meet
     raises   ValueError for other numbers of chips
     source   chapter 4
     """
     if chips not in range(2, 9):
         raise ValueError(f"chips must be 2 to 8, got {chips!r}")
-    ax, side, top, cut = canvas(690, 206), 140, 40, ("X", chips)
+    ax, side, top, cut = canvas(690, 232), 176, 40, ("X", chips)
     matrix(ax, 24, top, side, side, cut, label="A[I_X, J]")
-    write(ax, 186, top + side / 2, "·", 20)
-    matrix(ax, 210, top, side, side, None, cut, label="B[J, K_X]")
-    write(ax, 378, top + side / 2, "=", 18)
-    left, cell = 410, side / chips
+    write(ax, 218, top + side / 2, "·", 20)
+    matrix(ax, 238, top, side, side, None, cut, label="B[J, K_X]")
+    write(ax, 433, top + side / 2, "=", 18)
+    left, cell = 456, side / chips
     write(ax, left + side / 2, top - 15, "C[I, K]", 12)
-    for i, k in np.ndindex(chips, chips):
-        fill = shade("X", i, chips) if i == k else colour("paper")
-        box(ax, left + k * cell, top + i * cell, cell, cell, fill, edge=LINE)
-    box(ax, left, top, side, side, "none", line=1.2, z=2)
+    size, fills = 0.4 * cell, [shade("X", n, chips) for n in range(chips)]
     for n in range(chips):
-        y = top + (n + 0.5) * cell
-        words = f"chip {n}: block {n}, {n}"
-        write(ax, left + side + 14, y, words, 11, "left", ink=SOFT)
+        middle = (n + 0.5) * cell
+        write(ax, 24 + side / 2, top + middle, f"rows {n}", 12)
+        words = f"cols\n{n}" if chips < 6 else str(n)
+        write(ax, 238 + middle, top + side / 2, words, 12)
+    for i, k in np.ndindex(chips, chips):
+        x, y = left + k * cell, top + i * cell
+        if i != k:
+            box(ax, x, y, cell, cell, colour("paper"), edge=LINE)
+            for place, n in ((0.07, i), (0.53, k)):
+                corner = x + place * cell, y + 0.3 * cell
+                words = str(n) if cell > 40 else ""
+                box(ax, *corner, size, size, fills[n], words, size=11)
+    for n in range(chips):
+        x, y = left + n * cell, top + n * cell
+        box(ax, x, y, cell, cell, fills[n], str(n), line=2.4, z=3)
     return ax
 
 

@@ -9,11 +9,19 @@ from shardlab.plot.axes import (
     POINT,
     SOFT,
     canvas,
-    new_axes,
     styled,
 )
 from shardlab.plot.colours import colour, shade
-from shardlab.plot.things import arrow, box, write
+from shardlab.plot.things import box, write
+
+__all__ = [
+    "case_card",
+    "dealt_chips",
+    "enough_tokens",
+    "forecasts",
+    "gradient_lives",
+    "spent_seconds",
+]
 
 _AXES = {"TP": "Y", "PP": "Z", "EP": "X", "CP": "Z", "DP": "X", "pods": "pod"}
 _DARK = {"EP": 3, "CP": 3}  # EP takes chips of DP, CP shares a hue with PP
@@ -163,14 +171,19 @@ def _short(number):
 def spent_seconds(rows, notes=None):
     """Draw where the seconds of steps go, each over its published step.
 
-    rows     dict: name -> (dict of a part -> its seconds, published seconds);
-             parts are matmuls, between, mesh axes and bubble
+    Steps of which nothing was published have one scale, up to the longest.
+
+    rows     dict: name -> (dict of a part -> its seconds, published seconds, or
+             None for all); parts are matmuls, between, mesh axes and bubble
     notes    dict: name -> words below its bar; None: the seconds of the parts
              that are too thin for them
     returns  the axes drawn on
     source   chapter 16
     """
     left, pitch = 150, 54
+    longest = max(sum(parts.values()) for parts, _ in rows.values())
+    bare = all(whole is None for _, whole in rows.values())
+    rows = {k: (parts, whole or longest) for k, (parts, whole) in rows.items()}
     most = max(1, *(sum(p.values()) / whole for p, whole in rows.values()))
     unit = (600 - left) / most
     ax = canvas(690, 66 + pitch * len(rows))
@@ -185,22 +198,22 @@ def spent_seconds(rows, notes=None):
             thin += [] if words == named[0] or not size else [named[0]]
             _segment(ax, (x, y, wide, 28), what)
             middle, half = x + wide / 2, 3.4 * len(words) + 5
-            if abs(middle - left - unit) < half:  # beside the published line
+            if not bare and abs(middle - left - unit) < half:  # beside the line
                 middle = left + unit + half
             write(ax, middle, y + 14, words, 12, zorder=4)
             x += wide
         total = sum(parts.values())
-        x = max(x, left + unit)
-        said = f"{total:.3g} vs {whole:.3g} s"
+        x = x if bare else max(x, left + unit)
+        said = f"{total:.3g} s" if bare else f"{total:.3g} vs {whole:.3g} s"
         write(ax, x + 8, y + 14, said, 12, "left")
         below = notes[name] if notes else "also " + ", ".join(thin)
         write(ax, left, y + 37, below if notes or thin else "", 11, "left",
               ink=SOFT)  # fmt: skip
     end, low = left + unit, 12 + pitch * len(rows)
-    for n in range(len(rows)):
+    for n in range(0 if bare else len(rows)):
         y = 24 + pitch * n
-        ax.plot([end, end], [y, y + 36], color=INK, lw=2 * POINT, zorder=3)
-    write(ax, end, 10, "published", 12)
+        ax.plot([end, end], [y, y + 34], color=INK, lw=2 * POINT, zorder=3)
+    write(ax, end, 10, "" if bare else "published", 12)
     _legend(ax, 12, low + 24, {w for p, _ in rows.values() for w in p})
     return ax
 
@@ -214,28 +227,42 @@ def _legend(ax, x, y, present):
 
 
 @styled
-def axis_choices(steps):
-    """Draw questions in their order, and the mesh axis that a yes adds.
+def gradient_lives(rows):
+    """Draw a stage's work in turn, and when a chunk's gradient is whole.
 
-    steps    list of (question, a mesh axis, the answer, runs that gave it, the
-             word on the way to the next question); a question may have two
-             lines
-    returns  the axes drawn on
-    source   chapter 16
+    rows     dict: name -> (list of turns, (microbatch, chunk from 0, whether it
+             is a backward pass), list of (chunk, first turn, turn of the
+             scatter): spans in which its gradient is whole)
+    returns  the axes drawn on; an arrow is a scatter
+    source   chapter 16; Chu et al., ISCA 2025, figure 4
     """
-    pitch, high = 68, 42
-    ax = canvas(690, pitch * len(steps) - 18)
-    for n, (question, axis, answer, seen, onward) in enumerate(steps):
-        y = 4 + pitch * n
-        middle = y + high / 2
-        box(ax, 12, y, 236, high, colour("paper"), question, edge=LINE)
-        arrow(ax, (252, middle), (298, middle))
-        write(ax, 273, middle - 11, "yes", 12)
-        box(ax, 302, y, 176, high, _fill(axis), answer, size=13)
-        write(ax, 490, middle, seen, 12, "left", ink=SOFT)
-        if n + 1 < len(steps):
-            arrow(ax, (130, y + high + 2), (130, y + pitch - 2))
-            write(ax, 140, y + (high + pitch) / 2, onward, 12, "left")
+    left, pitch, wide = 142, 88, 30
+    ax = canvas(690, pitch * len(rows) + 4)
+    for n, (name, (turns, spans)) in enumerate(rows.items()):
+        y = 12 + pitch * n
+        write(ax, 12, y + 11, name, 12, "left", weight="bold")
+        for turn, (microbatch, chunk, backward) in enumerate(turns):
+            hue = shade("Z", chunk, 2)
+            fill = hue if backward else colour("paper")
+            place = left + turn * wide, y, wide - 2, 22
+            box(ax, *place, fill, microbatch, edge=hue, line=2)
+        for chunk, first, last in spans:
+            low, x = y + 32 + 22 * chunk, left + first * wide
+            end = left + (last + 1) * wide - 8
+            box(ax, x, low, end - x, 10, colour("memory-3"), edge="none")
+            look = {"color": colour("network"), "lw": 2 * POINT}
+            ax.plot([end + 2] * 2, [low, low + 10], **look)
+            ax.plot(end + 2, low + 13, "v", ms=7, color=colour("network"))
+        for chunk in {chunk for chunk, *_ in spans}:
+            words = f"gradient, chunk {chunk + 1}"
+            write(ax, left - 8, y + 37 + 22 * chunk, words, 11, "right",
+                  ink=SOFT)  # fmt: skip
+        write(ax, 684, y + 11, f"{len(spans)} scatters", 12, "right")
+        alive = [
+            {c for c, a, b in spans if a <= t <= b} for t in range(turn + 1)
+        ]
+        most = max(map(len, alive))
+        write(ax, 684, y + 48, f"{most} whole", 12, "right")
     return ax
 
 
@@ -277,34 +304,6 @@ def enough_tokens(rows):
         write(ax, at(ratio), end + 10, f"{Fraction(ratio)}", 11, ink=SOFT)
     words = "tokens of a chip over those that hide FSDP"
     write(ax, (left + right) / 2, end + 27, words, 12)
-    return ax
-
-
-@styled
-def paces(curves, ticks, high=None, **labels):
-    """Draw curves over doublings, each named where it begins or ends.
-
-    curves   dict: name -> (xs, ys, a colour of the palette); a name that
-             begins with "<" stands at the first point
-    ticks    list of x at which an axis has a mark, or dict of x -> its words
-    high     end of the y axis; None: as high as the curves
-    labels   xlabel, ylabel
-    returns  the axes drawn on
-    source   chapter 16
-    """
-    ax = new_axes(None, (6.9, 3.8))
-    far = max(max(xs) for xs, _, _ in curves.values())
-    for name, (xs, ys, hue) in curves.items():
-        ax.plot(xs, ys, "o-", color=colour(hue), ms=5)
-        at, words = (0, name[1:]) if name[0] == "<" else (-1, name)
-        down = -3 if at == 0 or max(xs) == far else -16
-        apart = {"xytext": (9 * POINT, down), "textcoords": "offset points"}
-        ax.annotate(words, (xs[at], ys[at]), **apart, fontsize=12 * POINT)
-    ax.set(xscale="log", xlim=(min(ticks) * 0.8, far * 2.4), ylim=(0, high))
-    ax.set(**labels)
-    names = list(ticks.values()) if isinstance(ticks, dict) else list(ticks)
-    ax.set_xticks(list(ticks), names)
-    ax.minorticks_off()
     return ax
 
 

@@ -10,6 +10,8 @@ from shardlab.plot.axes import INK, LINE, SMALL, SOFT, new_axes, styled
 from shardlab.plot.colours import RAMPS, colour, ramp, shade
 from shardlab.plot.ticks import plain_ticks
 
+__all__ = ["curves", "links", "roofline"]
+
 DASHES = ("-", "--", "-.", ":")
 # Lines that belong to no axis of a mesh, one after the other.
 SERIES = ("arithmetic", "network", "memory", "pod")
@@ -47,7 +49,7 @@ def links(steps, V, title=None, ax=None):
         if uneven and load == most:
             look["weight"] = "bold"
         if load < 0.2 * most:  # a flat bar has its words beside it
-            height += way * 0.24 * most / V
+            height = 2 * height + way * 0.2 * most / V
         ax.text(place, height / 2, part, **look)
     ax.axhline(0, color=INK, lw=0.8)
     names = {p: f"{p}–{(p + 1) % chips}" for p in sorted(places.values())}
@@ -61,7 +63,7 @@ def links(steps, V, title=None, ax=None):
     return ax
 
 
-def ink_of(name, n=0):
+def _ink_of(name, n=0):
     """The colour of a line.
 
     name     a mesh axis, a ramp of `colours`, any colour of matplotlib, or
@@ -78,7 +80,16 @@ def ink_of(name, n=0):
 
 @styled
 def curves(
-    x, lines, title=None, x_name="", y_name="", names="end", ax=None, **how
+    x,
+    lines,
+    title=None,
+    x_name="",
+    y_name="",
+    names="end",
+    ax=None,
+    *,
+    inks=None,
+    dashes=None,
 ):
     """Draw several curves over one range, each with its name beside it.
 
@@ -89,20 +100,18 @@ def curves(
     names    where the names stand: at the "start" or the "end" of the curves,
              or in a "legend"
     ax       the axes to draw on; None for a new figure
-    how      inks (dict: name of a line -> mesh axis such as "X", or
-             "arithmetic", "network", "memory", "pod"), dashes (dict: name ->
-             "-", "--", "-." or ":"); lines of a pair have one ink
+    inks     dict: name of a line -> mesh axis such as "X", or "arithmetic",
+             "network", "memory", "pod"; lines of a pair have one ink
+    dashes   dict: name of a line -> "-", "--", "-." or ":"
     returns  the axes drawn on, both logarithmic; dashes tell the curves apart
     raises   ValueError for other names
     """
     one_of("names", names, ("start", "end", "legend"))
-    inks, dashes = how.pop("inks", {}), how.pop("dashes", {})
-    if how:
-        raise ValueError(f"how must be inks or dashes, got {sorted(how)}")
+    inks, dashes = inks or {}, dashes or {}
     ax, first = new_axes(ax), names == "start"
     for n, (name, y) in enumerate(lines.items()):
         style = dashes.get(name, DASHES[n % len(DASHES)])
-        ink = ink_of(inks.get(name), n)
+        ink = _ink_of(inks.get(name), n)
         (line,) = ax.plot(x, y, style, color=ink, label=name)
         if names != "legend":
             ax.annotate(

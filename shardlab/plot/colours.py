@@ -15,6 +15,22 @@ from types import MappingProxyType
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
+__all__ = [
+    "PALETTE",
+    "RAMPS",
+    "SIGHTS",
+    "colour",
+    "contrast",
+    "css",
+    "distance",
+    "lightness",
+    "ramp",
+    "shade",
+    "step",
+    "variable",
+    "with_variables",
+]
+
 _THEMES = ("light", "dark")
 STEPS = 4  # of lightness, along an axis
 FINE = 8  # of lightness, where an axis has more than STEPS chips

@@ -5,6 +5,9 @@ import numpy as np
 from shardlab.plot.axes import INK, SOFT, canvas, panels, styled
 from shardlab.plot.colours import colour
 from shardlab.plot.things import arrow, box, write
+from shardlab.plot.ticks import ticks
+
+__all__ = ["knees", "lanes", "predicted_and_compiled", "witnesses"]
 
 HELD = {
     "states": "memory",
@@ -12,6 +15,7 @@ HELD = {
     "kept": "arithmetic",
     "logits": "pod",
 }
+NEAR = 3  # the first row whose bars are drawn again on a scale of their own
 SHORT = {
     "all-gather": "AllGather",
     "all-reduce": "AllReduce",
@@ -19,25 +23,87 @@ SHORT = {
 }
 
 
+def _rule(ax, x, y, ink=INK, dashed=False):
+    """A thin line from (x[0], y[0]) to (x[1], y[1])."""
+    ax.plot(x, y, color=ink, lw=0.8, ls="--" if dashed else "-", zorder=2)
+
+
 def witnesses():
-    """Three engines that can be asked about a program before it runs.
+    """What three tools hand back of one step: a sum, a peak, and lanes.
 
     returns  the axes
     source   chapter 20
     """
-    ax = canvas(640, 230)
-    box(ax, 20, 85, 120, 60, words="your step")
-    rows = (
-        (20, "trace", "what you wrote: every collective", "no chip needed"),
-        (90, "compiler", "what will run: memory, fusions", "no chip needed"),
-        (160, "profiler", "what did run, and when", "needs the chips"),
+    ax = canvas(690, 246)
+    heads = (
+        ("count", "what is sent?", "Friday, on a laptop"),
+        ("compile", "does it fit?", "Friday, on a laptop"),
+        ("profile", "how long does it take?", "Monday, on the chips"),
     )
-    for y, name, first, second in rows:
-        arrow(ax, (144, 115), (226, y + 25))
-        box(ax, 230, y, 110, 50, words=name)
-        write(ax, 356, y + 17, first, size=12, at="left", ink=INK)
-        write(ax, 356, y + 37, second, size=12, at="left", ink=SOFT)
+    for n, (name, asks, when) in enumerate(heads):
+        x = 236 * n
+        write(ax, x, 12, name, size=13, at="left", weight="bold")
+        write(ax, x, 32, asks, size=13, at="left")
+        box(ax, x, 50, 218, 160, edge=colour("grid"))
+        write(ax, x, 228, when, size=12, at="left", ink=SOFT)
+    _listing(ax, 0)
+    _memory(ax, 236)
+    _run(ax, 472)
     return ax
+
+
+def _listing(ax, x):
+    """The lines of a program, its collectives in colour, and their sums."""
+    sums = {"axis-x": 0, "axis-y": 0}
+    lines = (
+        ("axis-x", "AllGather", 3),
+        ("line", "", 90),
+        ("axis-y", "AllGather", 1),
+        ("line", "", 120),
+        ("axis-y", "ReduceScatter", 1),
+        ("axis-x", "ReduceScatter", 3),
+    )
+    for n, (ink, words, size) in enumerate(lines):
+        y = 64 + 17 * n
+        if not words:
+            _rule(ax, (x + 14, x + 14 + size), (y, y), ink=colour("line"))
+            continue
+        write(ax, x + 14, y, words, size=12, at="left", ink=colour(ink))
+        box(ax, x + 112, y - 5, 26 * size, 9, fill=colour(ink), line=0)
+        sums[ink] += size
+    for n, (ink, size) in enumerate(sums.items()):
+        y = 176 + 20 * n
+        write(ax, x + 14, y, f"sum over {ink[-1].upper()}", size=12, at="left")
+        box(ax, x + 87, y - 6, 19 * size, 12, fill=colour(ink), line=0)
+
+
+def _memory(ax, x):
+    """Memory in use over a program, and the limit above its peak."""
+    foot, high = 196, (18, 34, 50, 66, 104, 84, 64, 44, 24)
+    for n, size in enumerate(high):
+        ink = colour("memory")
+        box(ax, x + 14 + 21 * n, foot - size, 21, size, fill=ink, line=0)
+    _rule(ax, (x + 14, x + 204), (foot, foot), ink=colour("line"))
+    _rule(ax, (x + 14, x + 204), (74, 74), dashed=True)
+    write(ax, x + 14, 63, "what a chip has", size=12, at="left")
+    write(ax, x + 109, 85, "peak", size=12)
+
+
+def _run(ax, x):
+    """A lane of arithmetic and one of collectives, with a wait between."""
+    rows = {
+        "arithmetic": ((34, 30), (66, 30), (146, 30), (178, 26)),
+        "collectives": ((14, 20), (50, 16), (84, 62), (162, 16)),
+    }
+    for n, (name, spans) in enumerate(rows.items()):
+        y, ink = 84 + 52 * n, ("arithmetic", "axis-x")[n]
+        write(ax, x + 14, y - 12, name, size=12, at="left", ink=colour(ink))
+        for start, size in spans:
+            box(ax, x + start, y, size, 22, fill=colour(ink), line=0)
+    for at in (96, 146):
+        _rule(ax, (x + at, x + at), (108, 166), ink=SOFT)
+    write(ax, x + 121, 176, "waits", size=12)
+    arrow(ax, (x + 14, 197), (x + 204, 197))
 
 
 @styled
@@ -50,46 +116,45 @@ def predicted_and_compiled(rows, limit):
     returns  the axes
     source   chapter 20
     """
-    figure, axes = panels(1, 1, size=(6.6, 0.62 * len(rows) + 0.9))
-    ax = np.ravel(axes)[0]
-    for row, (parts, peak) in enumerate(rows.values()):
-        left = 0
-        for name, ink in HELD.items():
-            size = parts.get(name, 0) / 1e9
-            ax.barh(row - 0.19, size, 0.34, left=left, color=colour(ink))
-            left += size
-        ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
-    ax.axvline(limit / 1e9, color=INK, lw=1, ls="--")
+    figure, axes = panels(1, 2, size=(8.4, 0.62 * len(rows) + 1.1))
+    figure.subplots_adjust(wspace=0.55)
+    wide, near = np.ravel(axes)
+    small = list(rows.values())[NEAR:]
+    for ax, first in ((wide, 0), (near, NEAR)):
+        for row, (parts, peak) in enumerate(rows.values()):
+            if row < first:
+                continue
+            left = 0
+            for name, ink in HELD.items():
+                size = parts.get(name, 0) / 1e9
+                ax.barh(row - 0.19, size, 0.34, left=left, color=colour(ink))
+                left += size
+            ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
+        ax.set_yticks(range(first, len(rows)), list(rows)[first:])
+        ax.set_ylim(len(rows) - 0.4, first - (1.1 if first else 0.6))
+    wide.axvline(limit / 1e9, color=INK, lw=1, ls="--")
+    wide.set(xlabel="GB on a chip")
+    near.set(xlabel="the same, nearer [GB]")
+    near.set_xlim(0, 1.1 * max(sum(parts.values()) for parts, _ in small) / 1e9)
     for name, ink in HELD.items():
-        ax.bar(0, 0, color=colour(ink), label=name)
-    ax.bar(0, 0, color=colour("line"), label="compiler")
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(xlabel="GB on a chip")
-    ax.invert_yaxis()
-    ax.legend(frameon=False, loc="lower right")
-    return ax
+        near.bar(0, 0, color=colour(ink), label=name)
+    near.bar(0, 0, color=colour("line"), label="compiler")
+    near.legend(frameon=False, loc="upper left", ncols=2)
+    return wide
 
 
-def rewritten(programs):
-    """Rows of collectives, as they were written and as compilers left them.
+CELL = 22  # pixels of a piece, where an AllReduce does another's work
 
-    programs  dict: title -> list of kinds, such as "all-gather"
-    returns  the axes
-    source   chapter 20
+
+def _knee(B, times):
+    """Tokens and time at which two lines meet.
+
+    One goes through the first two points, the other from 0 to the last.
     """
-    ax = canvas(760, 30 + 46 * len(programs))
-    inks = {
-        "all-gather": colour("axis-x"),
-        "reduce-scatter": colour("axis-x-3"),
-        "all-reduce": colour("arithmetic"),
-    }
-    for row, (title, kinds) in enumerate(programs.items()):
-        y = 12 + 46 * row
-        write(ax, 12, y + 17, title, size=13, at="left")
-        for n, kind in enumerate(kinds):
-            x = 170 + 98 * n
-            box(ax, x, y, 92, 34, edge=inks[kind], words=SHORT[kind], size=11)
-    return ax
+    slope = (times[1] - times[0]) / (B[1] - B[0])
+    steep = times[-1] / B[-1]
+    knee = (times[0] - B[0] * slope) / (steep - slope)
+    return knee, knee * steep
 
 
 @styled
@@ -110,17 +175,26 @@ def knees(chips):
         ax.plot(
             B, 1e6 * np.array(seconds), mark, color=colour(ink), label=title
         )
+        for times, side in ((1e6 * np.array(seconds), 1), (None, -1)):
+            if times is None:
+                times = 1e6 * roof(np.array(B))
+            knee, high = _knee(B, times)
+            ax.plot([knee], [high], "|", ms=13, mew=1.2, color=INK, zorder=4)
+            how = {"textcoords": "offset points", "ha": "right", "va": "center"}
+            ax.annotate(f"{knee:.0f}", (knee, high), (-4, 11 * side), **how)
     ax.set(xscale="log", yscale="log", xlabel="tokens, B", ylabel="time [µs]")
+    ax.set_ylim(34, 1000)
+    ticks(ax, [8, 32, 128, 512, 1024], [50, 100, 200, 400, 800])
     ax.legend(frameon=False)
     return ax
 
 
 @styled
-def lanes(rows, mark=None):
+def lanes(rows, marks=()):
     """What processes did over time: arithmetic above, collectives below.
 
     rows     dict: title -> list of Done with queues "chip" and "network"
-    mark     milliseconds at which something is to be seen, or None
+    marks    milliseconds at which something is to be seen
     returns  the axes
     source   chapter 20
     """
@@ -136,7 +210,7 @@ def lanes(rows, mark=None):
             )
     for queue, words in (("chip", "arithmetic"), ("network", "collectives")):
         ax.bar(0, 0, color=inks[queue], label=words)
-    if mark is not None:
+    for mark in marks:
         ax.axvline(mark, color=INK, lw=1, ls="--")
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set(xlabel="time [ms]")

@@ -1,18 +1,20 @@
-"""Ways past a gather: slice and add, and weights that stay where they are."""
+"""Ways past a gather: slice and add, turn the cut, let the weights stay."""
 
 from shardlab.plot.axes import INK, canvas, styled
 from shardlab.plot.cases import (
     MOVE,
     MULTIPLY,
     SIDE,
+    labelled_arrow,
     multiplied_pair,
     sheets,
     titled_rows,
-    way,
 )
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.stripes import stripes
 from shardlab.plot.things import STRIPE, box, frame, matrix, wire, write
+
+__all__ = ["gather_or_slice", "turn_the_cut", "weights_stay"]
 
 _X, _WHOLE = ("X", 4), (None, None)
 _FLAT = 20  # pixels of a few tokens
@@ -38,20 +40,43 @@ def gather_or_slice():
     for top in (above, below):
         multiplied_pair(ax, 14, top, cut, _WHOLE, names)
     middle = above + SIDE / 2
-    way(ax, 166, 300, middle, MOVE, "AllGather_X", "V_A")
+    labelled_arrow(ax, 166, 300, middle, MOVE, "AllGather_X", "V_A")
     multiplied_pair(ax, 314, above, _WHOLE, _WHOLE, ("A[I, J]", "B[J, K]"))
-    way(ax, 466, 604, middle, MULTIPLY, "multiply")
+    labelled_arrow(ax, 466, 604, middle, MULTIPLY, "multiply")
     matrix(ax, 620, above, SIDE, SIDE, label="C[I, K]")
 
     middle = below + SIDE / 2
-    way(ax, 160, 226, middle, INK, "slice_X", "0")
+    labelled_arrow(ax, 160, 226, middle, INK, "slice_X", "0")
     pair = "A[I, J_X]", "B[J_X, K]"
     multiplied_pair(ax, 234, below, cut, (_X, None), pair)
-    way(ax, 380, 444, middle, MULTIPLY, "multiply")
+    labelled_arrow(ax, 380, 444, middle, MULTIPLY, "multiply")
     sheets(ax, 452, below, SIDE, SIDE)
     write(ax, 452 + SIDE / 2 + 8, below - 26, "C[I, K] {U_X}", 12)
-    way(ax, 534, 612, middle, MOVE, "AllReduce_X", "2V_C")
+    labelled_arrow(ax, 534, 612, middle, MOVE, "AllReduce_X", "2V_C")
     matrix(ax, 620, below, SIDE, SIDE, label="C[I, K]")
+    return ax
+
+
+@styled
+def turn_the_cut(turned, gathered):
+    """Draw case 2 in a third way: cut A by rows, and gather C in the end.
+
+    turned    bytes that each device sends in the AllToAll of A
+    gathered  bytes that each device sends in the AllGather of C
+    returns   the axes drawn on
+    source    chapter 4
+    """
+    ax, top = canvas(690, 148), 66
+    middle, rows = top + SIDE / 2, (_X, None)
+    name = "Cut A by rows instead, which makes it case 1"
+    titled_rows(ax, [(name, "every chip does a part")], 148)
+    multiplied_pair(ax, 14, top, (None, _X), _WHOLE, ("A[I, J_X]", "B[J, K]"))
+    labelled_arrow(ax, 160, 226, middle, MOVE, "AllToAll_X", f"{turned:,} B")
+    multiplied_pair(ax, 234, top, rows, _WHOLE, ("A[I_X, J]", "B[J, K]"))
+    labelled_arrow(ax, 380, 444, middle, MULTIPLY, "multiply")
+    matrix(ax, 452, top, SIDE, SIDE, *rows, label="C[I_X, K]")
+    labelled_arrow(ax, 528, 606, middle, MOVE, "AllGather_X", f"{gathered:,} B")
+    matrix(ax, 620, top, SIDE, SIDE, label="C[I, K]")
     return ax
 
 
@@ -89,23 +114,23 @@ def weights_stay(kept, room, moved):
         write(ax, 12, y + 15, f"{name} product", 12, "left", weight="bold")
     y = 74
     _quartered(ax, (18, y - 10), flat, "In[I, J_XY]")
-    way(ax, 92, 214, y, MOVE, "AllGather_XY", moved)
+    labelled_arrow(ax, 92, 214, y, MOVE, "AllGather_XY", moved)
     matrix(ax, 230, y - 10, *flat, label="In[I, J]")
     write(ax, 300, y, "·", 16)
     _quartered(ax, (312, y - 22), (_LONG, _SHORT), "W_in[J, K_XY]")
-    way(ax, 420, 552, y, MULTIPLY, "multiply", "nothing moves")
+    labelled_arrow(ax, 420, 552, y, MULTIPLY, "multiply", "nothing moves")
     _quartered(ax, (572, y - 10), (_LONG, _FLAT), "Tmp[I, K_XY]")
     y = 204
     _quartered(ax, (18, y - 10), (_LONG, _FLAT), "Tmp[I, K_XY]")
     write(ax, 122, y, "·", 16)
     size = _SHORT, 0.8 * _LONG
     _quartered(ax, (142, y - size[1] / 2), size, "W_out[K_XY, J]", True)
-    way(ax, 206, 320, y, MULTIPLY, "multiply", "each chip a term")
+    labelled_arrow(ax, 206, 320, y, MULTIPLY, "multiply", "each chip a term")
     for n in reversed(range(4)):
         place = 336 + 5 * n, y - 10 - 5 * n
         _fourth(ax, place, flat, n, 2 - n / 4)
     write(ax, 372, y - 42, "Out[I, J] {U_XY}", 12)
-    way(ax, 424, 556, y, MOVE, "ReduceScatter_XY", moved)
+    labelled_arrow(ax, 424, 556, y, MOVE, "ReduceScatter_XY", moved)
     _quartered(ax, (590, y - 10), flat, "Out[I, J_XY]")
     _rooms(ax, 282, kept, room)
     return ax

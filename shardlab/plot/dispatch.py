@@ -10,6 +10,8 @@ from shardlab.plot.films import FRAME, reel
 from shardlab.plot.pipes import block, slid
 from shardlab.plot.steps import box, text
 
+__all__ = ["dispatch_player", "slots_taken"]
+
 HIGH, TOKENS, SENT = 17, 22, 80  # a block; tops of the first two rows
 NAME = 24  # width of an expert's name
 WORDS = (
@@ -27,7 +29,7 @@ WORDS = (
 )
 
 
-class Look(NamedTuple):
+class _Look(NamedTuple):
     """How a dispatch is drawn.
 
     B, E, Z, C  tokens of a chip, experts, chips, slots
@@ -68,7 +70,7 @@ class Look(NamedTuple):
         return self.top() + self.E // self.Z * (self.C * HIGH + 8) + 2
 
 
-def taken(experts, E, C):
+def slots_taken(experts, E, C):
     """{(expert, slot): token} of one chip, first choices first."""
     found, next_slot = {}, [0] * E
     for choice in np.asarray(experts).T:
@@ -79,7 +81,7 @@ def taken(experts, E, C):
     return found
 
 
-def drawn_slots(look, visits, moment):
+def _drawn_slots(look, visits, moment):
     """SVG of all slots at a moment: 1 chosen, 2 sent, 3 made, 4 back."""
     parts, at_home = [], moment in (1, 4)
     for chip, expert, slot in np.ndindex(look.Z, look.E, look.C):
@@ -109,7 +111,7 @@ def _slot(fill, words, x, y, wide):
     return parts + said.replace("<text", narrow, 1)
 
 
-def drawn_places(look):
+def _drawn_places(look):
     """SVG of all slots while they are empty, and of the experts' names."""
     parts = []
     for chip, expert, slot in np.ndindex(look.Z, look.E, look.C):
@@ -125,7 +127,7 @@ def drawn_places(look):
     return "".join(parts)
 
 
-def drawn_dropped(look, groups, visits):
+def _drawn_dropped(look, groups, visits):
     """SVG of the tokens whose visits find no slot, below those that do."""
     parts, mark = [], variable("mark")
     for chip, group in enumerate(groups):
@@ -148,7 +150,7 @@ def _empty(x, y, wide):
     return f'<rect class="i" {place}/>'
 
 
-def drawn_chips(look):
+def _drawn_chips(look):
     """SVG of what never moves: the chips, and what stands on them."""
     parts = []
     for chip in range(look.Z):
@@ -161,7 +163,7 @@ def drawn_chips(look):
     return "".join(parts)
 
 
-def drawn_tokens(look, visits, results):
+def _drawn_tokens(look, visits, results):
     """SVG of the tokens of all chips, or of what has become of them."""
     parts = []
     for chip, token in np.ndindex(look.Z, look.B):
@@ -194,14 +196,14 @@ def dispatch_player(experts, E, Z, C):
     source   chapter 14
     """
     groups = np.split(np.asarray(experts), Z)
-    look = Look(len(groups[0]), E, Z, C)
-    visits = [taken(group, E, C) for group in groups]
-    still = drawn_chips(look) + drawn_places(look)
-    lost, frames = drawn_dropped(look, groups, visits), []
+    look = _Look(len(groups[0]), E, Z, C)
+    visits = [slots_taken(group, E, C) for group in groups]
+    still = _drawn_chips(look) + _drawn_places(look)
+    lost, frames = _drawn_dropped(look, groups, visits), []
     for moment, words in enumerate(WORDS):
-        drawn = still + drawn_tokens(look, visits, moment == 5)
+        drawn = still + _drawn_tokens(look, visits, moment == 5)
         drawn += lost * (moment > 0)
         if 0 < moment < 5:
-            drawn += drawn_slots(look, visits, moment)
+            drawn += _drawn_slots(look, visits, moment)
         frames.append((words.format(k=groups[0].shape[1]), drawn))
     return reel("Tokens visit their experts", frames, look.bottom() + 6)

@@ -1,55 +1,60 @@
 """What collectives do: what each chip holds before and after."""
 
-from shardlab.plot.axes import COLUMN, SOFT, canvas, refuse_empty, styled
+from shardlab.plot.axes import INK, canvas, refuse_empty, styled
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import film, stage
-from shardlab.plot.things import arrow, box, write
+from shardlab.plot.things import arrow, box, wire, write
+
+__all__ = ["exchanges"]
 
 PAPER = colour("paper")
-SIDE = 72  # pixels of a chip
-NAME, LEFT, BETWEEN, ROW = 40, 4, 70, 142
+SIDE, APART = 72, 47  # pixels of a chip, and from one to the next
+PANEL, TALL = 316, 288  # of a collective: narrow enough for a phone
+BESIDE = 52  # pixels between two collectives
 
 
 @styled
 def exchanges(runs):
     """Draw what collectives do: what each chip holds before and after.
 
-    runs     dict: title -> (steps, held), as for `film`
-    returns  the axes, a row for each collective. A chip is drawn as in a film:
-             a cell is numbered by the chip whose term it holds, and a sum has
-             a + between its terms
-    raises   ValueError for no run, and as `film`
+    runs     dict: title -> (steps, held), as for `film`, of 2 or 3 chips
+    returns  the axes, two collectives in a row, each with what is before
+             above what is after. A chip is drawn as in a film: a cell is
+             numbered by the chip whose term it holds, and a sum has a +
+             between its terms
+    raises   ValueError for no run, for more chips, and as `film`
     """
     refuse_empty("runs", runs, "steps, and what is held")
-    ax = canvas(COLUMN, ROW * len(runs) + 22)
+    ax = canvas(2 * PANEL + BESIDE, TALL * -(-len(runs) // 2))
     for n, (title, run) in enumerate(runs.items()):
-        moments, top = film(*run), ROW * n + 26
+        left, top = n % 2 * (PANEL + BESIDE) + 2, n // 2 * TALL
+        moments = film(*run)
         scene, N = stage(moments, wrap=False), len(moments[0])
-        group = (COLUMN - BETWEEN - 2 * LEFT) / 2
-        write(ax, LEFT, top, title, 14, "left", weight="bold")
-        for left, moment in (
-            (LEFT, moments[0]),
-            (COLUMN - LEFT - group, moments[-1]),
-        ):
-            pitch = (group - SIDE) / max(N - 1, 1)
+        if N > 3:
+            raise ValueError(f"runs must have 2 or 3 chips, got {N}")
+        write(ax, left, top + 14, title, 14, "left", weight="bold")
+        for y, moment in ((52, moments[0]), (186, moments[-1])):
             for chip, held in enumerate(moment):
-                place = left + chip * pitch, top + NAME
-                draw_chip(ax, place, scene, held, f"chip {chip}")
-        y, middle = top + NAME + SIDE / 2, COLUMN / 2
-        arrow(ax, (middle - 24, y), (middle + 24, y), head=9, width=2.4)
-    for x, words in ((LEFT, "before"), (COLUMN - LEFT - group, "after")):
-        write(ax, x + group / 2, 10, words, 12, ink=SOFT)
+                place = left + chip * (SIDE + APART), top + y
+                name = f"chip {chip}" if y < 100 else ""
+                _draw_chip(ax, place, scene, held, name)
+        for chip in range(N):
+            x = left + chip * (SIDE + APART) + SIDE / 2
+            arrow(ax, (x, top + 132), (x, top + 178), head=7, width=1.8)
+        # What is under way comes from all chips and goes to all.
+        ends = left + SIDE / 2, left + (N - 1) * (SIDE + APART) + SIDE / 2
+        wire(ax, (ends[0], top + 152), (ends[1], top + 152), INK, 1.8)
     return ax
 
 
-def draw_chip(ax, corner, scene, held, name):
+def _draw_chip(ax, corner, scene, held, name):
     """Draw the cells that a chip holds, in the outline of the whole array.
 
     ax       axes of a `canvas`
     corner   (x, y) of the chip's top left corner, pixels
     scene    Stage of the film
     held     set of (chunk, element, term)
-    name     above it
+    name     above it; "" for none
     returns  nothing
     """
     (left, top), N = corner, len(scene.centres)
@@ -64,4 +69,5 @@ def draw_chip(ax, corner, scene, held, name):
         if scene.columns > 1 and (chunk, element, term - 1) in held:
             write(ax, x, y + high / 2, "+", 11, zorder=3)
     box(ax, left, top, SIDE, SIDE, "none", line=1.2, z=2)
-    write(ax, left + SIDE / 2, top - 11, name, 11)
+    if name:
+        write(ax, left + SIDE / 2, top - 11, name, 11)

@@ -13,6 +13,16 @@ from shardlab.plot.axes import (
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import PAPER, arrow, box, frame, wire, write
 
+__all__ = [
+    "expert_axes",
+    "expert_loads",
+    "ragged_pieces",
+    "ragged_rows",
+    "router_choices",
+    "slots_taken",
+    "stages_and_experts",
+]
+
 MARK = colour("mark")
 
 
@@ -75,9 +85,12 @@ def ragged_rows(visits, C):
         fill = shade("Z", e, E)
         _run(ax, _LEFTS[0], y, [e] * min(n, C), C, fill)
         _run(ax, _LEFTS[1], z, [e] * n, n, fill)
+        for row in range(n - C):
+            place = _LEFTS[0] - 96, y + row * _ROW, 84, _ROW
+            box(ax, *place, PAPER, line=1.6, edge=MARK, z=1)
         if n > C:
-            words = f"{n - C} dropped"
-            write(ax, _LEFTS[0] - 8, y + _ROW, words, 12, "right", MARK)
+            words, below = f"{n - C} dropped", y + (n - C) * _ROW + 11
+            write(ax, _LEFTS[0] - 54, below, words, 12, ink=MARK)
         y, z = y + C * _ROW + 8, z + max(n, 2) * _ROW + 8
     for left, words in zip(_LEFTS, _BELOW, strict=True):
         y = most * _ROW + E * 8 + 52
@@ -85,8 +98,8 @@ def ragged_rows(visits, C):
     return ax
 
 
-_ROW, _LEFTS = 13, (110, 430)
-_BELOW = "unfilled rows are multiplied, too", "each run with its own matrix"
+_ROW, _LEFTS = 13, (150, 450)
+_BELOW = "empty rows are multiplied, too", "each run with its own matrix"
 
 
 def _run(ax, x, y, rows, room, fill):
@@ -114,35 +127,34 @@ def ragged_pieces(sizes, chip=1):
     sizes = np.asarray(sizes)
     if sizes.ndim != 2 or len(sizes) != sizes.shape[1]:
         raise ValueError(f"sizes must be [chips, chips], got {sizes.shape}")
-    Z, ax = len(sizes), canvas(690, 2 * len(sizes) * 36 + 124)
+    Z, ax, gold = len(sizes), canvas(690, 286), colour("network")
     most = max(sizes.sum(axis=0).max(), sizes.sum(axis=1).max())
-    pitch, left, below = 570 / most, 76, Z * 36 + 126
-    words = "before: rows sorted by the chip that they go to"
-    write(ax, left, 14, words, 12.5, "left", weight="bold")
-    words = "after: rows in the order of the chips that they come from"
-    write(ax, left, below - 20, words, 12.5, "left", weight="bold")
+    pitch, step, high, low = 158 / most, 684 / Z, 30, 176
+    words = "before: rows by the chip that they go to"
+    write(ax, 4, 14, words, 12.5, "left", weight="bold")
+    words = "after: rows by the chip that they come from"
+    write(ax, 4, low + 54, words, 12.5, "left", weight="bold")
     for one in range(Z):
-        ends = np.cumsum(sizes[one])
+        x, fill, mine = 4 + one * step, shade("Z", one, Z), one == chip
+        write(ax, x, 40, f"chip {one}", 12, "left")
         for other, n in enumerate(sizes[one]):
-            mine, fill = one == chip, shade("Z", one, Z)
-            start, lands = ends[other] - n, sizes[:one, other].sum()
-            words = f"to {other}" if n * pitch > 34 else other
+            start, lands = sizes[one, :other].sum(), sizes[:one, other].sum()
             look = {"line": 2.4 if mine else 0.8, "z": 2 if mine else 1}
-            wide, y = n * pitch, 32 + one * 36
-            box(ax, left + start * pitch, y, wide, 26, fill, words, **look)
-            words, y = f"from {one}", below + other * 36
-            words = words if n * pitch > 48 else one
-            box(ax, left + lands * pitch, y, wide, 26, fill, words, **look)
-        for y in (45 + one * 36, below + 13 + one * 36):
-            write(ax, left - 10, y, f"chip {one}", 12, "right")
+            left, right = x + start * pitch, 4 + other * step + lands * pitch
+            for at, y, words in ((left, 52, other), (right, low, one)):
+                words = words if n > 1 else ""
+                box(ax, at, y, n * pitch, high, fill, words, **look)
+            if mine and n:
+                half = n * pitch / 2
+                ends = (left + half, 54 + high), (right + half, low - 3)
+                arrow(ax, *ends, gold, 2.2)
     row = sizes[chip]
     parts = row.cumsum() - row, row, sizes[:chip].sum(axis=0), sizes[:, chip]
     words = [", ".join(map(str, part)) for part in parts]
-    y = 32 + Z * 36 + 10
-    said = f"chip {chip}: its pieces start at {words[0]}, have {words[1]} rows,"
-    write(ax, left, y, said, 12, "left")
-    said = f"and land at {words[2]}; it gets {words[3]}"
-    write(ax, left, y + 18, said, 12, "left")
+    said = f"chip {chip}: starts {words[0]}; sizes {words[1]};"
+    write(ax, 4, low + 80, said, 12, "left", SOFT)
+    said = f"lands {words[2]}; sizes of what comes {words[3]}"
+    write(ax, 4, low + 98, said, 12, "left", SOFT)
     return ax
 
 
@@ -161,29 +173,29 @@ def expert_loads(runs, mean, name="visits"):
     """
     runs = {title: np.atleast_2d(visits) for title, visits in runs.items()}
     most = max(np.max(visits) for visits in runs.values())
-    highs = [100 * np.max(visits) / most for visits in runs.values()]
-    ax, ground = canvas(690, sum(highs) + 60 * len(runs) + 22), 0
+    highs = [88 * np.max(visits) / most for visits in runs.values()]
+    ax, ground = canvas(690, sum(highs) + 104 * len(runs) - 32), 0
     for (title, steps), high in zip(runs.items(), highs, strict=True):
         ground, wide = (
-            ground + high + (60 if ground else 44),
+            ground + high + (104 if ground else 34),
             560 / steps.shape[1],
         )
         busiest = np.mean(steps.max(axis=1)) / mean
         words = f"{title}: {busiest:.2f} × mean"
-        write(ax, 110, ground - high - 24, words, 12.5, "left", weight="bold")
+        write(ax, 110, ground - high - 14, words, 12.5, "left", weight="bold")
         visits = steps.mean(axis=0)
         for e, count in enumerate(visits):
-            tall, x = 100 * count / most, 110 + e * wide
+            tall, x = 88 * count / most, 110 + e * wide
             fill = shade("Z", 2 if count == np.max(visits) else 1)
             box(ax, x, ground - tall, wide - 6, tall, fill, line=0.5, z=1)
-            least, top = (100 * f(steps[:, e]) / most for f in (np.min, np.max))
+            least, top = (88 * f(steps[:, e]) / most for f in (np.min, np.max))
             if len(steps) > 1:
                 middle = x + wide / 2 - 3
                 ends = (middle, ground - least), (middle, ground - top)
                 wire(ax, *ends, INK, 1.4, z=1.5)
             write(ax, x + wide / 2 - 3, ground + 11, f"{count:.0f}", 11)
         write(ax, 100, ground + 11, name, 11, "right", SOFT)
-        level = ground - 100 * mean / most
+        level = ground - 88 * mean / most
         wire(ax, (106, level), (672, level), INK, 1, dashed=True, z=1.2)
         write(ax, 100, level, f"mean {mean:g}", 11, "right")
     for e in range(steps.shape[1]):
@@ -202,44 +214,38 @@ def expert_axes(replicas=2, chips=4, E=8):
     returns   the axes drawn on
     source    chapter 14
     """
-    ax, pitch = canvas(690, replicas * 112 + 78), 142
-    for x in range(replicas):
-        for z in range(chips):
-            left, top = 112 + z * pitch, 44 + x * 112
-            frame(ax, left, top, 116, 78, fill=PAPER, edge=INK)
-            box(ax, left + 8, top + 8, 100, 24, WHOLE, "attention", z=1)
-            mine = range(z * E // chips, (z + 1) * E // chips)
-            for n, expert in enumerate(mine):
-                wide = 100 / len(mine)
-                fill = shade("Z", z, chips)
-                place = left + 8 + n * wide, top + 42, wide - 3, 28
-                box(ax, *place, fill, f"E{expert}", z=1)
-        write(ax, 54, top + 39, f"replica {x}", 12)
-        ends = (170, top + 92), (112 + (chips - 1) * pitch + 58, top + 92)
-        arrow(ax, *ends, colour("axis-z"), 2, both=True)
-    for z in range(chips):
-        for x in range(replicas - 1):
-            at, top = 112 + z * pitch + 100, 44 + x * 112
-            ends = (at, top + 81), (at, top + 109)
-            arrow(ax, *ends, colour("axis-x"), 2, both=True)
-    write(
-        ax,
-        112,
-        20,
-        "tokens travel along Z",
-        12,
-        "left",
-        colour("axis-z"),
-        weight="bold",
-    )
+    ax, pitch, wide = canvas(690, replicas * 116 + 104), 152, 126
+    green, blue = colour("axis-z"), colour("axis-x")
+    words = "tokens travel along Z, between the chips of a row"
+    write(ax, 82, 14, words, 12, "left", green, weight="bold")
     words = "gradients of experts are summed along X"
-    write(ax, 674, 20, words, 12, "right", colour("axis-x"), weight="bold")
+    write(ax, 82, 36, words, 12, "left", blue, weight="bold")
+    for x in range(replicas):
+        top = 58 + x * 116
+        write(ax, 74, top + 39, f"replica {x}", 12, "right")
+        for z in range(chips):
+            left = 82 + z * pitch
+            frame(ax, left, top, wide, 78, fill=PAPER, edge=INK)
+            box(ax, left + 6, top + 8, wide - 12, 24, WHOLE, "attention", z=1)
+            mine = range(z * E // chips, (z + 1) * E // chips)
+            part, fill = (wide - 12) / len(mine), shade("Z", z, chips)
+            for n, expert in enumerate(mine):
+                place = left + 6 + n * part, top + 42, part - 3, 28
+                box(ax, *place, fill, f"E{expert}", z=1)
+            if z:  # both ways, between neighbours
+                ends = (left - 24, top + 56), (left - 2, top + 56)
+                arrow(ax, *ends, green, 2.4, both=True)
+            if x:
+                at = left + wide / 2
+                ends = (at, top - 36), (at, top - 2)
+                arrow(ax, *ends, blue, 2.4, both=True)
     words = "gradients of attention are summed over all chips"
-    left, right, y = 112, 228 + (chips - 1) * pitch, replicas * 112 + 46
+    left, right, y = 82, 82 + (chips - 1) * pitch + wide, replicas * 116 + 44
     wire(ax, (left, y), (right, y), colour("pod"), 2)
     for x in (left, right):
         wire(ax, (x, y - 8), (x, y), colour("pod"), 2)
-    write(ax, 393, y + 18, words, 12, ink=colour("pod"), weight="bold")
+    middle = (left + right) / 2
+    write(ax, middle, y + 20, words, 12, ink=colour("pod"), weight="bold")
     return ax
 
 
@@ -255,7 +261,7 @@ def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
     returns  the axes drawn on
     source   chapter 14
     """
-    ax, wide, mine = canvas(690, 432), 672 / stages, stages // 3
+    ax, wide, mine = canvas(690, 492), 672 / stages, stages // 3
     words = f"{stages} ranks of {nodes * gpus} GPUs; each has two stages"
     write(ax, 9, 14, words, 12, "left", weight="bold")
     for n in range(stages):
@@ -264,29 +270,29 @@ def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
             if n == mine:
                 fill = shade("pod", 2 if stage == n else 1)
             box(ax, 9 + n * wide, top, wide - 5, 28, fill, stage, size=12, z=1)
-    for y, ends in ((94, (9, 330)), (94, (676, 360))):
+    for y, ends in ((100, (9, 330)), (100, (676, 360))):
         arrow(ax, (ends[0], y), (ends[1], y), SOFT, 1.4)
-    write(ax, 20, 108, "microbatches of the upper row", 11, "left", SOFT)
-    write(ax, 672, 108, "microbatches of the lower row", 11, "right", SOFT)
-    _opened(ax, (6.5 + (mine + 0.5) * wide, 86), (9, 676), 128)
+    write(ax, 20, 120, "microbatches of the upper row", 11, "left", SOFT)
+    write(ax, 672, 120, "microbatches of the lower row", 11, "right", SOFT)
+    _opened(ax, (6.5 + (mine + 0.5) * wide, 86), (9, 676), 148)
     _groups(ax, nodes, groups, experts)
-    _opened(ax, (6.5 + 336 / nodes, 196), (64, 682), 224)
+    _opened(ax, (6.5 + 336 / nodes, 228), (64, 682), 252)
     each = experts // (nodes // groups * gpus)
     pair = (mine, "pod", 2), (stages - 1 - mine, "pod", 1)
     for n in range(gpus):
         left = 64 + n * 78
-        frame(ax, left, 244, 72, 146, fill=PAPER, edge=INK)
-        write(ax, left + 36, 256, f"GPU {n}", 12)
+        frame(ax, left, 272, 72, 176, fill=PAPER, edge=INK)
+        write(ax, left + 36, 288, f"GPU {n}", 12)
         for row, (stage, axis, step) in enumerate(pair):
-            top, fill = 268 + row * 60, shade(axis, step)
+            top, fill = 304 + row * 70, shade(axis, step)
             words = f"stage {stage}"
-            box(ax, left + 5, top, 62, 22, fill, words, size=12, z=1)
+            box(ax, left + 5, top, 62, 30, fill, words, size=12, z=1)
             words = f"E{n * each}–{(n + 1) * each - 1}"
-            place = left + 5, top + 24, 62, 26
+            place = left + 5, top + 32, 62, 30
             box(ax, *place, shade("Z", 1), words, size=12, z=1)
-    write(ax, 56, 318, "node 0", 12, "right")
+    write(ax, 56, 360, "node 0", 12, "right")
     words = "of each layer of both stages: attention, and these experts"
-    write(ax, 373, 408, words, 12, ink=SOFT)
+    write(ax, 373, 470, words, 12, ink=SOFT)
     return ax
 
 
@@ -304,12 +310,12 @@ def _groups(ax, nodes, groups, experts):
     pitch, each = 672 / nodes, nodes // groups
     for n in range(nodes):
         fill = shade("Z", 0 if n // each else 1)
-        box(ax, 9 + n * pitch, 160, pitch - 5, 36, fill, n, size=12, z=1)
+        box(ax, 9 + n * pitch, 192, pitch - 5, 36, fill, n, size=12, z=1)
     for group in range(groups):
         words = f"{each} nodes: all {experts} experts of a layer"
         left = 9 + (group + 0.5) * each * pitch
         ink = colour("axis-z")
-        write(ax, left, 144, words, 12, ink=ink, weight="bold")
+        write(ax, left, 174, words, 12, ink=ink, weight="bold")
 
 
 @styled

@@ -1,22 +1,34 @@
 """Runs that fail, copies of what they know, and where a wrong bit goes."""
 
 import numpy as np
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.patches import Patch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
 from shardlab.plot.axes import (
     INK,
     LINE,
+    POINT,
     SOFT,
     WHOLE,
     canvas,
+    new_axes,
     panels,
     refuse_empty,
     styled,
 )
 from shardlab.plot.colours import colour, ramp
-from shardlab.plot.things import arrow, box, die, frame, wire, write
+from shardlab.plot.things import arrow, box, wire, write
+
+__all__ = [
+    "cut_anew",
+    "failing_runs",
+    "fault_places",
+    "kept_work",
+    "lost_shares",
+    "recoveries",
+    "waiting",
+]
 
 HOUR = 3600
 LOOKS = {
@@ -69,6 +81,50 @@ def _bars(run, kind):
     ]
     codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * len(spans)
     return Path(np.reshape(corners, (-1, 2)), codes)
+
+
+@styled
+def kept_work(interval, save, mtbf, restart):
+    """Draw how much work outlives the next failure, as an area.
+
+    interval, save  seconds of work between two checkpoints, and of a save
+    mtbf     mean seconds between failures
+    restart  seconds from a failure until the work goes on
+    returns  the axes drawn on: below the probability that no failure has come
+             yet, a bar for each interval, as high as where its save ends
+    source   chapter 17
+    """
+    ax = new_axes(None, (6.4, 3.5))
+    hours = np.linspace(0, 4 * mtbf / HOUR, 400)
+    starts = np.arange(restart, 4 * mtbf, interval + save)
+
+    def lasts(seconds):
+        return np.exp(-seconds / mtbf)
+
+    def stripe(kind, start, wide, high):
+        fill, hatch, _ = LOOKS[kind]
+        edge = colour("mark") if hatch else "none"
+        x, y = np.array([start, start + wide]) / HOUR, [high, high]
+        ax.fill_between(x, y, fc=fill, hatch=hatch, ec=edge, lw=0)
+
+    fill, hatch, _ = LOOKS["lost"]
+    look = {"fc": fill, "hatch": hatch, "ec": colour("mark"), "lw": 0}
+    ax.fill_between(hours, lasts(hours * HOUR), **look)
+    early = np.linspace(0, restart / HOUR, 20)
+    ax.fill_between(early, lasts(early * HOUR), fc=LOOKS["restart"][0], lw=0)
+    for start in starts:
+        end = start + interval
+        stripe("work", start, interval, lasts(end + save))
+        stripe("save", end, save, lasts(end + save))
+    ax.plot(hours, lasts(hours * HOUR), color=INK)
+    names = [
+        Patch(fc=fill, hatch=hatch, ec=colour("mark") if hatch else INK, lw=0.6)
+        for fill, hatch, _ in LOOKS.values()
+    ]
+    ax.legend(names, [look[2] for look in LOOKS.values()], frameon=False)
+    ax.set(xlim=(0, hours[-1]), ylim=(0, 1.02), xlabel="hours after a failure")
+    ax.set(ylabel="no failure yet, probability", yticks=[0, 0.5, 1])
+    return ax
 
 
 STEPS = {
@@ -139,7 +195,7 @@ def lost_shares(groups, words=None):
     groups   dict: title -> dict: name of a bar -> percent lost by saving, by
              work done twice and by restarts
     words    dict: (title, name) -> what stands at the end of a bar beside its
-             sum; None: nothing
+             sum; None, or a bar that it does not hold: nothing
     returns  the axes drawn on: a group of bars for each title
     raises   ValueError if there is nothing to draw
     source   chapter 17
@@ -165,7 +221,7 @@ def lost_shares(groups, words=None):
                 _share(ax, (x, y), share * unit, kind, high)
                 x += share * unit
             end = f"{sum(shares):.1f}%"
-            if words:
+            if words and (title, name) in words:
                 end += f", {words[title, name]}"
             write(ax, x + 7, y + high / 2, end, 12, "left")
             y += 27
@@ -178,57 +234,6 @@ def _share(ax, corner, width, kind, high):
     fill, hatch, _ = LOOKS[kind]
     edge = colour("mark") if hatch else INK
     box(ax, *corner, width, high, fill, edge=edge, line=0.6, hatch=hatch)
-
-
-@styled
-def background_save():
-    """Draw a run that writes its checkpoints in the background, and fails.
-
-    returns  the axes drawn on: what the chips do, and below it the storage,
-             from one failure to the next
-    source   chapter 17
-    """
-    ax = canvas(690, 226)
-    write(ax, 2, 64, "chips", 13, "left", weight="bold")
-    write(ax, 2, 114, "storage", 13, "left", weight="bold")
-    first, restart, work, save, writes = 74, 92, 122, 11, 84
-    fails = 606
-    for x in (first, fails):
-        wire(ax, (x, 32), (x, 176), colour("mark"), 2, z=2)
-        write(ax, x, 18, "failure", 13, ink=colour("mark"), weight="bold")
-    grey, paper = LOOKS["restart"][0], colour("paper")
-    for x, wide in ((first, restart), (fails, 690 - fails)):
-        box(ax, x, 46, wide, 36, grey, "restart $R$", size=12)
-    x = first + restart
-    for n in range(4):
-        wide = min(work, fails - x)
-        if n < 2:
-            box(ax, x, 46, wide, 36, LOOKS["work"][0], r"work $\tau$", size=12)
-        else:
-            _share(ax, (x, 46), wide, "lost", 36)
-        if n == 3:
-            break
-        x += work
-        box(ax, x, 46, save, 36, LOOKS["save"][0])
-        write(ax, x + save / 2, 36, r"$\delta$", 13)
-        x += save
-        done = min(x + writes, fails)
-        whole = done == x + writes
-        fill = colour("memory-2") if whole else paper
-        look = {"edge": INK if whole else colour("mark"), "size": 12}
-        look["hatch"] = None if whole else "//////"
-        words = "write $w$" if whole else ""
-        box(ax, x, 96, done - x, 36, fill, words, **look)
-        if whole:
-            wire(ax, (done, 96), (done, 140), INK, 1.6)
-            write(ax, done, 160, f"checkpoint {n + 1}\nis usable", 12)
-            last = done
-    white = {"bbox": {"fc": paper, "ec": "none", "pad": 2}, "zorder": 4}
-    write(ax, x - work - save + 10, 64, "work done twice", 12, "left", **white)
-    arrow(ax, (first, 200), (last, 200), both=True)
-    words = r"$R + 2\,(\tau + \delta) + w$"
-    write(ax, (first + last) / 2, 214, words, 13)
-    return ax
 
 
 @styled
@@ -265,39 +270,6 @@ def waiting(kinds):
                 look = {"line": 0.6, "z": 1.2}
                 box(ax, x, y, seconds * unit, 16, LOOKS["work"][0], **look)
             x += wide
-    return ax
-
-
-@styled
-def copies(words):
-    """Draw where copies of a chip's state lie, and what leads to each.
-
-    words    dict: "host", "neighbour" and "storage" -> what stands at the
-             arrow to it, such as bytes and seconds; lines end in a newline
-    returns  the axes drawn on
-    raises   ValueError for another place, or one that is missing
-    source   chapter 17
-    """
-    if set(words) != {"host", "neighbour", "storage"}:
-        raise ValueError(
-            f"words must be of host, neighbour and storage, got {list(words)}"
-        )
-    ax = canvas(690, 352)
-    thick = {"width": 2.4, "head": 8}
-    fill = colour("memory-1")
-    for n, x in enumerate((30, 438)):
-        frame(ax, x, 10, 222, 226, f"node {n}")
-        die(ax, x + 26, 40, 120, 62, "GPU")
-        box(ax, x + 16, 172, 190, 48, fill, "host memory", size=13)
-        arrow(ax, (x + 50, 104), (x + 50, 170), **thick)
-        arrow(ax, (x + 111, 222), (x + 111, 302), **thick)
-    write(ax, 92, 137, words["host"], 13, "left")
-    write(ax, 153, 270, words["storage"], 13, "left")
-    # Stubs at the sides: each node sends to the next, the last to the first.
-    for start, end in ((236, 452), (0, 44), (644, 690)):
-        arrow(ax, (start, 196), (end, 196), **thick)
-    write(ax, 345, 160, words["neighbour"], 13)
-    box(ax, 46, 304, 598, 38, colour("memory-2"), "storage", size=13)
     return ax
 
 
@@ -366,7 +338,7 @@ def _cuts(ax, corner, size, sharding, names):
         write(ax, *places[n], name, 12, **look)
 
 
-_STEPS = ("weights", "gradients", "sums received", "new weights")
+_STEPS = ("weights", "gradients", "received", "new weights")
 # For each place, who is wrong after each step: "" nobody, "all" the same on
 # all chips, "one" a single chip, "both" all, and one of them otherwise.
 _WRONG = {
@@ -374,6 +346,9 @@ _WRONG = {
     "in a gradient": ("", "one", "all", "all"),
     "in a sum received": ("", "", "one", "one"),
 }
+_KINDS = {"": "right", "all": "wrong, alike", "one": "wrong, differs"}
+_OTHERS = {"": "", "one": "", "all": "all", "both": "all"}
+_LANES, _SUM = (58, 112, 209, 270), 160  # middles of columns, in pixels
 
 
 @styled
@@ -388,30 +363,58 @@ def fault_places(chips=4, struck=2):
     """
     if not 0 <= struck < chips:
         raise ValueError(f"struck must be 0 to {chips - 1}, got {struck}")
-    left, wide, high = 186, 124, 24
-    pitch = chips * (high + 4) + 20
-    ax = canvas(690, 30 + pitch * len(_WRONG))
-    for n, name in enumerate(_STEPS):
-        write(ax, left + n * wide + 55, 14, name, 13, weight="bold")
+    pitch = 24 * chips + 46
+    ax = canvas(302, 52 + pitch * len(_WRONG))
+    for x, name in zip((*_LANES, _SUM), (*_STEPS, "sum"), strict=True):
+        write(ax, x, 10, name, 11, ink=SOFT)
     for row, (place, wrong) in enumerate(_WRONG.items()):
-        top = 32 + pitch * row
-        write(ax, 4, top + pitch / 2 - 12, f"a bit flips\n{place}", 13, "left")
-        for chip in range(chips):
-            y = top + chip * (high + 4)
-            write(ax, left - 8, y + high / 2, f"chip {chip}", 11, "right", SOFT)
-            for n, who in enumerate(wrong):
-                _state(ax, (left + n * wide, y), who, chip == struck)
+        top = 38 + pitch * row
+        write(ax, 2, top, f"a bit flips {place}", 13, "left", weight="bold")
+        agree = wrong[-1] == "all"
+        words = "replicas agree" if agree else "replicas differ"
+        write(ax, 300, top, words, 12, "right")
+        lanes = [top + 26 + 24 * chip for chip in range(chips)]
+        _flow(ax, lanes, wrong, struck)
+    y = 34 + pitch * len(_WRONG)
+    for x, kind in ((2, ""), (76, "all"), (186, "one")):
+        _state(ax, (x + 13, y), kind)
+        write(ax, x + 32, y, _KINDS[kind], 11, "left")
     return ax
 
 
-def _state(ax, corner, who, here):
-    """One chip's copy after one step: right, wrong, or wrong by itself."""
-    alone = here and who in ("one", "both")
-    if alone:
-        mark, paper = colour("mark"), colour("paper")
-        box(ax, *corner, 110, 24, mark, "wrong, differs", ink=paper, edge=mark)
-    elif who in ("all", "both"):
-        mark = colour("mark")
-        box(ax, *corner, 110, 24, "none", "wrong, alike", ink=mark, edge=mark)
-    else:
-        box(ax, *corner, 110, 24, WHOLE, "right", ink=SOFT)
+def _flow(ax, lanes, wrong, struck):
+    """Replicas from their weights to the sum of gradients and back."""
+    ends = [(x - 13, x + 13) for x in _LANES]
+    middle = (_SUM, np.mean(lanes))
+    enters = any(wrong[:2])
+    for chip, y in enumerate(lanes):
+        who = [kind if chip == struck else _OTHERS[kind] for kind in wrong]
+        ways = (
+            ((ends[0][1], y), (ends[1][0], y), who[0]),
+            ((ends[1][1], y), middle, who[1]),
+            (middle, (ends[2][0], y), enters),
+            ((ends[2][1], y), (ends[3][0], y), who[2]),
+        )
+        for start, end, bad in ways:
+            ink, wide = (colour("mark"), 2) if bad else (LINE, 1.2)
+            wire(ax, start, end, ink, wide, z=0.9 if bad else 0.8)
+        write(ax, 40, y, f"chip {chip}", 11, "right", SOFT)
+        for x, kind in zip(_LANES, who, strict=True):
+            _state(ax, (x, y), kind)
+    node = {"ms": 17 * POINT, "mfc": colour("paper"), "mew": 1.6}
+    node["mec"] = colour("mark") if enters else INK
+    ax.plot(*middle, "o", zorder=1.5, **node)
+    write(ax, *middle, "+", 14, zorder=2)
+    hit = next(n for n, kind in enumerate(wrong) if kind)
+    x, y = _LANES[hit] - 20, lanes[struck] - 15
+    bolt = np.array([(5, 0), (0, 9), (4, 9), (2, 16), (9, 6), (5, 6), (8, 0)])
+    ax.add_patch(Polygon(bolt + (x, y), fc=colour("mark"), ec=INK, lw=0.4))
+
+
+def _state(ax, middle, kind):
+    """What a chip holds after a step: one of `_KINDS`, as a box."""
+    x, y = middle
+    mark = colour("mark")
+    fill = mark if kind in ("one", "both") else WHOLE
+    look = {"edge": mark, "line": 2} if kind else {"edge": LINE}
+    box(ax, x - 13, y - 8, 26, 16, fill, **look)

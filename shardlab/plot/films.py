@@ -10,7 +10,23 @@ from shardlab import ring
 from shardlab.plot.colours import colour, ramp, shade
 from shardlab.plot.templates import filled
 
-CELL, FRAME = 24, 640  # height of a cell, and width of the whole picture
+__all__ = [
+    "FRAME",
+    "RING",
+    "Player",
+    "Stage",
+    "brought",
+    "film",
+    "player",
+    "reel",
+    "rounded",
+    "short",
+    "stage",
+    "terms",
+]
+
+CELL, FRAME = 24, 640  # height of a cell, and width of a picture
+RING, BESIDE, ABOVE = 318, 48, 44  # width of a ring; least gaps between chips
 ITEM = 8  # bytes of a marked number, an int64
 PAD, HEAD = 8, 24  # pixels around a chip's table, and above it for its name
 INK_ON_FILL = "#111"
@@ -76,6 +92,7 @@ class Stage(NamedTuple):
     parts    into how many parts, one above the other, a cell is cut
     width, height  of a cell
     ring     True if the last chip is wired to the first
+    room     width of the picture
     """
 
     centres: list
@@ -85,6 +102,7 @@ class Stage(NamedTuple):
     width: float
     height: float
     ring: bool = True
+    room: float = FRAME
 
     def corner(self, chip):
         """The top left corner of a chip's table."""
@@ -146,13 +164,17 @@ def stage(moments, wrap=True):
     summed = len({(chunk, term) for chunk, _, term in seen}) > len(chunks)
     rows = N if pairs else 1 + max(chunks)
     columns = N if pairs or summed else 1
-    room = FRAME / (3 if wrap and N > 2 else N) - 2 * PAD - 8
-    width, height = cell_size(rows, columns, room)
+    ring_of_them = wrap and N > 2
+    room = FRAME / N - 2 * PAD - 8
+    if ring_of_them:  # which grows with what the chips hold
+        room = 50 if columns == 1 else FRAME
+    width, height = _cell_size(rows, columns, room)
     parts = 1 + max(element for _, element, _ in seen)
     first = Stage([(0, 0)] * N, rows, columns, parts, width, height, wrap)
     wide, high = first.box()
-    if wrap and N > 2:
-        at = circle(N, wide, high)
+    if ring_of_them:
+        at, whole = _ring_places(N, wide, high)
+        first = first._replace(room=whole)
     else:
         pitch = min(FRAME / N, wide + 96)
         left = (FRAME - N * pitch) / 2
@@ -160,7 +182,7 @@ def stage(moments, wrap=True):
     return first._replace(centres=[(x, y + (HEAD - PAD) / 2) for x, y in at])
 
 
-def cell_size(rows, columns, room):
+def _cell_size(rows, columns, room):
     """Width and height of a cell, so that chips do not cover each other."""
     if columns == 1:
         return min(64, room // 1), min(CELL, 132 // rows)
@@ -168,21 +190,34 @@ def cell_size(rows, columns, room):
     return min(side, room // columns), side
 
 
-def circle(N, width, height):
-    """Centres of N boxes of a size, the first one at the top."""
-    turns = [2 * np.pi * chip / N - np.pi / 2 for chip in range(N)]
-    across = (FRAME - width) / 2 - 2
-    down = height / 2 + 44
-    for one, other in zip(turns, [*turns[1:], turns[0]], strict=True):
-        beside = abs(np.cos(one) - np.cos(other)) * across
-        apart = abs(np.sin(one) - np.sin(other))
-        if beside < width + 24 and apart > 1e-6:
-            down = max(down, (height + 40) / apart)
-    y = down + height / 2 + 2
-    return [
-        (FRAME / 2 + across * np.cos(turn), y + down * np.sin(turn))
-        for turn in turns
+def _ring_places(N, width, height):
+    """Centres of N boxes of a size on a ring with corners, and its width.
+
+    N        boxes, 3 or more; the first stands at the top left, and the ring
+             goes on to the right. It is two or three boxes wide, so that a
+             phone shows all of it
+    width, height  of a box
+    returns  list of (x, y), and the width of the picture
+    """
+    across = min(3, -(-N // 2))
+    below = min(across, N - across)
+    left = (N - across - below) // 2
+    right = N - across - below - left
+    beside = max(BESIDE, (RING - 4 - across * width) / (across - 1))
+    far, last = across - 1, right + 1
+    floor = np.linspace(far, 0, below) if below > 1 else [far / 2]
+    places = [(k, 0) for k in range(across)]
+    places += [(far, k + 1) for k in range(right)]
+    places += [(k, last) for k in floor]
+    places += [(0, last - (k + 1) * last / (left + 1)) for k in range(left)]
+    centres = [
+        (
+            2 + width / 2 + x * (width + beside),
+            2 + height / 2 + y * (height + ABOVE),
+        )
+        for x, y in places
     ]
+    return centres, 4 + across * width + far * beside
 
 
 def short(*numbers):
@@ -190,7 +225,7 @@ def short(*numbers):
     return " ".join(f"{round(n, 1) + 0:g}" for n in numbers)
 
 
-def number_of(scene, chunk, term):
+def _number_of(scene, chunk, term):
     """What a cell is numbered and coloured by, and how many of it there are.
 
     scene    Stage
@@ -203,7 +238,7 @@ def number_of(scene, chunk, term):
     return term, len(scene.centres)
 
 
-def drawn_cells(scene, moment, axis):
+def _drawn_cells(scene, moment, axis):
     """SVG of what all chips hold: a fill for each term, and their digits."""
     paths, labels = {}, []
     for chip, held in enumerate(moment):
@@ -214,7 +249,7 @@ def drawn_cells(scene, moment, axis):
                     continue  # the whole cell is drawn with its first part
                 high = scene.height
             x, y = scene.place(chip, (chunk, element, term))
-            number = number_of(scene, chunk, term)
+            number = _number_of(scene, chunk, term)
             paths.setdefault(number, []).append(
                 f"M{short(x, y)}h{short(scene.width)}v{short(high)}"
                 f"h-{short(scene.width)}z"
@@ -225,10 +260,10 @@ def drawn_cells(scene, moment, axis):
         f'<path fill="{shade(axis, *number)}" d="{"".join(path)}"/>'
         for number, path in sorted(paths.items())
     )
-    return fills + drawn_digits(labels)
+    return fills + _drawn_digits(labels)
 
 
-def drawn_digits(labels):
+def _drawn_digits(labels):
     """SVG of (digit, x, y) with their middles: all in one element."""
     lone = [label for label in labels if label[0] < 10]
     if not lone:
@@ -239,7 +274,7 @@ def drawn_digits(labels):
     return f'<text fill="{INK_ON_FILL}" x="{x}" y="{y}">{digits}</text>'
 
 
-def drawn_base(scene, name):
+def _drawn_base(scene, name):
     """SVG of what does not move, defined once: chips, tables and wires."""
     wires = "".join(
         f"M{short(*scene.way(*pair)[0])}L{short(*scene.way(*pair)[1])}"
@@ -275,7 +310,7 @@ def rounded(x, y, wide, high, r=6):
     )
 
 
-def drawn_loads(scene, steps, axis, most):
+def _drawn_loads(scene, steps, axis, most):
     """SVG of what links have carried so far, as thick as it is much."""
     loads = {}
     for step in steps:
@@ -304,7 +339,7 @@ def _right_of(start, end):
     return np.array([-ahead[1], ahead[0]]) / far
 
 
-def drawn_travel(scene, step, before, axis):
+def _drawn_travel(scene, step, before, axis):
     """SVG of what is on the wires: blocks with their numbers, and arrows."""
     crossed, parts = brought(step, before), []
     for (source, chip), what in sorted(crossed.items()):
@@ -330,7 +365,7 @@ def drawn_travel(scene, step, before, axis):
         for n, ((chunk, term), count) in enumerate(cells):
             x, y = left + n % across * wide, top + n // across * high
             tall = high if count == scene.parts else high / 2
-            number = number_of(scene, chunk, term)
+            number = _number_of(scene, chunk, term)
             fill = shade(axis, *number)
             size = f"h{wide}v{short(tall)}h-{wide}z"
             path = f'<path class="b" fill="{fill}" d="M{short(x, y)}{size}"/>'
@@ -340,7 +375,7 @@ def drawn_travel(scene, step, before, axis):
         away = short(*(start - middle + right * (13 if both else 0)))
         x, y = away.split()
         slide = f'<g class="s" style="--x:{x}px;--y:{y}px">'
-        parts.append(f"{slide}{drawn}{drawn_digits(labels)}</g>")
+        parts.append(f"{slide}{drawn}{_drawn_digits(labels)}</g>")
         tip = end - 3 * ahead + right * (6 if both else 0)
         tail = tip - 9 * ahead
         wings = [tail + 5 * right, tail - 5 * right]
@@ -350,7 +385,7 @@ def drawn_travel(scene, step, before, axis):
     return "".join(parts)
 
 
-def drawn_new(scene, before, after):
+def _drawn_new(scene, before, after):
     """SVG of frames around the cells that a step has filled."""
     path = ""
     for chip, (then, now) in enumerate(zip(before, after, strict=True)):
@@ -381,7 +416,7 @@ def _runs(lefts, width):
     return runs
 
 
-def caption(number, steps, held):
+def _caption(number, steps, held):
     """What happens in a step, in words: how much the busiest link carries."""
     if number == 0:
         return "Start"
@@ -443,30 +478,32 @@ def player(steps, held, title, wrap=True, axis="X"):
         step = steps[n - 1] if n else []
         base = f'<use href="#{name}"/>'
         if n == 0:  # what is defined in a frame that is not shown is shown
-            base = drawn_base(scene, name)
+            base = _drawn_base(scene, name)
         drawn = (
-            drawn_loads(scene, steps[:n], axis, most)
+            _drawn_loads(scene, steps[:n], axis, most)
             + base
-            + drawn_cells(scene, after, axis)
-            + drawn_new(scene, before, after)
-            + drawn_travel(scene, step, before, axis)
+            + _drawn_cells(scene, after, axis)
+            + _drawn_new(scene, before, after)
+            + _drawn_travel(scene, step, before, axis)
         )
-        frames.append((caption(n, steps, held), drawn))
-    return reel(title, frames, scene.bottom())
+        frames.append((_caption(n, steps, held), drawn))
+    return reel(title, frames, scene.bottom(), width=scene.room)
 
 
-def reel(title, frames, height, poster=None):
+def reel(title, frames, height, poster=None, width=FRAME):
     """A film from its frames.
 
     title    says what is shown
     frames   list of (words, SVG)
-    height   of a frame, where the width is FRAME
+    height   of a frame
     poster   number of the frame that is seen before it is played; None for
              the middle one
+    width    of a frame; a narrow one is not blown up to the width of the page
     returns  Player
     """
     marked = [(words, Markup(drawn)) for words, drawn in frames]
-    room = {"width": FRAME, "height": short(height)}
+    room = {"width": short(width), "height": short(height)}
+    room["most"] = "" if width == FRAME else f"{1.25 * width:.0f}px"
     still = "" if poster is None else poster
     html = filled("film", title=title, frames=marked, poster=still, **room)
     return Player(title, html)

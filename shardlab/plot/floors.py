@@ -8,6 +8,8 @@ from shardlab.plot.axes import INK, LINE, SOFT, WHOLE, canvas, styled
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import PAPER, arrow, box, frame, wire, write
 
+__all__ = ["copies_sent", "expert_floor"]
+
 MARK, GAP = colour("mark"), 64  # pixels between two rows of nodes
 CELL = 12  # height of an expert
 
@@ -102,59 +104,68 @@ def _floor(ax, top, pair, sizes, high):
 
 @styled
 def copies_sent(visited, gpus=8):
-    """Draw how copies of a token reach their GPUs: one a visit, one a node.
+    """Draw how copies of a token reach their GPUs, and how results return.
 
     visited  dict: number of another node -> its GPUs that are visited
     gpus     of a node
     returns  the axes drawn on. The token is on GPU 2 of node 0
     source   chapter 14
     """
-    ax, home = canvas(690, 2 * 246), 2
+    ax, home = canvas(690, 3 * 256), 2
     visits = sum(map(len, visited.values()))
     ways = {
-        f"a copy for each visit: {visits} copies through its card": False,
-        f"a copy for each node: {len(visited)}, handed on inside": True,
+        f"a copy for each visit: {visits} copies through its card": "visits",
+        f"a copy for each node: {len(visited)}, handed on inside": "nodes",
+        "and back: each node adds up and sends one sum": "sums",
     }
-    for n, (words, once) in enumerate(ways.items()):
-        top = n * 246 + 28
+    for n, (words, way) in enumerate(ways.items()):
+        top = n * 256 + 28
         write(ax, 8, top - 14, words, 12.5, "left", weight="bold")
-        _sent(ax, top, visited, gpus, home, once)
+        _sent(ax, top, visited, gpus, home, way)
     return ax
 
 
-def _sent(ax, top, visited, gpus, home, once):
+def _sent(ax, top, visited, gpus, home, way):
     """One way: the token's node above, the others below."""
-    wide = 330
+    wide, low = 330, top + 126
     at = _gpus(ax, 180, top, wide, "node 0", gpus, {home})
     ink, inside = colour("network"), colour("axis-z")
     for n, (node, there) in enumerate(visited.items()):
-        left, low = 4 + n * 352, top + 118
-        below = _gpus(ax, left, low, wide, f"node {node}", gpus, there)
-        lands = [home] if once else sorted(there)
+        sums = {home} if way == "sums" else set()
+        place = 4 + n * 352, low, wide, f"node {node}", gpus
+        below = _gpus(ax, *place, there, sums)
+        lands = sorted(there) if way == "visits" else [home]
         for m, gpu in enumerate(lands):
-            start = at[home][0] + 6 * (m + n * len(lands) - 1), at[home][1] + 14
-            end = below[gpu][0], below[gpu][1] - 15
-            arrow(ax, start, end, ink, 2.4, head=7)
-        for gpu in sorted(there - {home}) if once else ():
-            x, y = below[home][0], below[home][1] + 14
-            u = below[gpu][0]
+            shift = 6 * (m + n * len(lands) - 1)
+            ends = [
+                (at[home][0] + shift, at[home][1] + 14),
+                (below[gpu][0], below[gpu][1] - 15),
+            ]
+            if sums:
+                ends = [(ends[1][0], ends[1][1] - 2), ends[0]]
+            arrow(ax, *ends, ink, 2.4, head=7)
+        for gpu in () if way == "visits" else sorted(there - {home}):
+            x, u, y = below[home][0], below[gpu][0], below[home][1] + 14
+            x, u = (u, x) if sums else (x, u)
             for ends in (((x, y), (x, y + 14)), ((x, y + 14), (u, y + 14))):
                 wire(ax, *ends, inside, 2.4)
             arrow(ax, (u, y + 14), (u, y + 1), inside, 2.4)
     write(ax, 520, top + 24, "card: 50 GB/s", 12, "left", ink)
-    if once:
+    if way != "visits":
         words = "switch inside: 450 GB/s"
         write(ax, 520, top + 46, words, 12, "left", inside)
 
 
-def _gpus(ax, left, top, wide, words, gpus, dark):
-    """A node as a row of GPUs; their middles."""
-    frame(ax, left, top, wide, 74, fill=PAPER)
-    write(ax, left + wide - 8, top + 12, words, 12, "right", SOFT)
+def _gpus(ax, left, top, wide, words, gpus, dark, sums=()):
+    """A node as a row of GPUs, some of which add up; their middles."""
+    frame(ax, left, top, wide, 82, fill=PAPER)
+    write(ax, left + wide - 8, top + 13, words, 12, "right", SOFT)
     pitch, at = (wide - 12) / gpus, []
     for gpu in range(gpus):
-        x, y = left + 6 + (gpu + 0.5) * pitch, top + 38
+        x, y = left + 6 + (gpu + 0.5) * pitch, top + 45
         fill = shade("Z", 2) if gpu in dark else WHOLE
-        box(ax, x - 15, y - 13, 30, 26, fill, gpu, size=12, z=1)
+        said, weight = ("Σ", "bold") if gpu in sums else (gpu, None)
+        look = {"size": 12, "weight": weight, "z": 1}
+        box(ax, x - 15, y - 13, 30, 26, fill, said, **look)
         at.append((x, y))
     return at

@@ -4,43 +4,16 @@ import numpy as np
 
 from shardlab.plot.axes import INK, SOFT, canvas, panels, styled
 from shardlab.plot.colours import colour
-from shardlab.plot.things import arrow, box, chip, write
+from shardlab.plot.things import arrow, box, write
+
+__all__ = [
+    "padded_rows",
+    "parts_of_steps",
+    "state_owners",
+    "when_gathered",
+]
 
 PARTS = {"forward": "forward", "backward": "backward", "update": "weight-half"}
-
-
-def ghosts():
-    """One rank that computes, among 7 and among 4,095 that do not exist.
-
-    returns  the axes
-    source   chapter 19
-    """
-    ax = canvas(600, 270)
-    real = colour("axis-x-3")
-    for rank in range(8):
-        place = 48 + 44 * (rank % 2), 70 + 44 * (rank // 2)
-        look = {"fill": real} if rank == 0 else {"edge": colour("line")}
-        chip(ax, *place, words=f"{rank}", **look)
-    write(ax, 70, 30, "8 ranks", weight="bold")
-    left, top, cell = 200, 48, 3.2
-    for n in range(65):
-        at = n * cell
-        end = 64 * cell
-        for xs, ys in (([at, at], [0, end]), ([0, end], [at, at])):
-            xs, ys = np.add(xs, left), np.add(ys, top)
-            ax.plot(xs, ys, color=colour("grid"), lw=0.5)
-    box(ax, left, top, 2 * cell, 2 * cell, fill=real)
-    write(ax, left + 32 * cell, 30, "4,096 ranks", weight="bold")
-    for y, words in (
-        (80, "one process plays rank 0:"),
-        (100, "its shards, its shapes, its calls"),
-        (140, "the others have a number"),
-        (160, "and nothing else: a collective"),
-        (180, "returns at once, and what"),
-        (200, "is in the array means nothing"),
-    ):
-        write(ax, 430, y, words, size=12, at="left", ink=INK)
-    return ax
 
 
 @styled
@@ -73,7 +46,7 @@ def parts_of_steps(steps, unit, expected):
         at = expected[name] / unit
         said = "formula" if row == 0 else None
         ax.plot([at, at], [row - 0.4, row + 0.4], color=INK, lw=2.2, label=said)
-        write_end(ax, max(left, at), row, f"{left:.3g}")
+        _write_end(ax, max(left, at), row, f"{left:.3g}")
     ax.set_yticks(range(len(steps)), steps)
     ax.invert_yaxis()
     ax.set(xlabel="bytes of a step, in units of DF", xlim=(0, 19))
@@ -82,7 +55,7 @@ def parts_of_steps(steps, unit, expected):
     return ax
 
 
-def write_end(ax, x, y, words):
+def _write_end(ax, x, y, words):
     """A number at the end of a bar."""
     ax.text(x + 0.25, y, words, va="center", color=INK)
 
@@ -122,24 +95,39 @@ def state_owners(dealt, cut, names):
     return axes
 
 
-def when_gathered(gathers):
-    """The passes of two linears, and in which of them gathers are issued.
+def when_gathered(gathers, brings):
+    """The passes of two linears: what is gathered in each, and used, and held.
 
     gathers  dict: (module, part) -> AllGathers, in the order of the passes
-    returns  the axes
+    brings   dict: (module, part) -> the weights that they bring, in order
+    returns  the axes: above the gathers, below them the passes that wait for
+             them, and below these how long each weight is whole
+    raises   ValueError unless as many weights are named as were gathered
     source   chapter 19
     """
-    ax = canvas(620, 190)
-    for n, ((module, part), count) in enumerate(gathers.items()):
-        x = 20 + 150 * n
-        box(ax, x, 120, 128, 40, fill=colour(part), words=module)
-        write(ax, x + 64, 176, part, size=11, ink=SOFT)
-        for k in range(count):
-            at = x + 44 + 44 * k
-            arrow(ax, (at, 62), (at, 114), ink=colour("axis-x"))
-        word = {0: "none", 1: "1 AllGather"}.get(count, f"{count} AllGathers")
-        write(ax, x + 64, 44, word, size=12)
-    write(ax, 20, 16, "time runs to the right", size=11, at="left", ink=SOFT)
+    if {key: len(brings[key]) for key in brings} != dict(gathers):
+        raise ValueError(f"brings must name {gathers}, got {brings}")
+    ax, pitch, left = canvas(690, 232), 142, 118
+    users = {}
+    for lane, y in (("gathers", 34), ("multiplies", 104), ("whole", 176)):
+        write(ax, left - 14, y, lane, 12, "right")
+    for n, (module, part) in enumerate(gathers):
+        x = left + pitch * n
+        words = f"{module}, {part}"
+        box(ax, x, 88, 128, 32, colour(part), words, size=12)
+        users[module, part] = x
+    for n, (key, weights) in enumerate(brings.items()):
+        for k, weight in enumerate(weights):
+            x = left + pitch * n + 66 * k
+            box(ax, x, 22, 58, 24, colour("network-1"), weight, size=12)
+            user = users[weight, key[1]]
+            end = user + (29 if user <= x else 6)
+            ink = colour("network")
+            arrow(ax, (x + 29, 48), (max(end, x + 29), 85), ink)
+            row, stop = 150 + 30 * (user > x), user + 128
+            wide = stop - x - 29
+            box(ax, x + 29, row, wide, 24, colour("memory-1"), weight, size=12)
+    write(ax, left, 222, "time runs to the right", 11, "left", ink=SOFT)
     return ax
 
 

@@ -6,6 +6,8 @@ from matplotlib.ticker import MaxNLocator
 from shardlab.plot.axes import INK, LINE, SMALL, panels, styled
 from shardlab.plot.colours import colour
 
+__all__ = ["heights", "moments"]
+
 # From below: what stays, what grows backwards, what comes and goes.
 PARTS = {
     "weights": "memory-2",

@@ -9,6 +9,8 @@ from markupsafe import Markup
 from shardlab.arguments import whole
 from shardlab.plot.templates import filled
 
+__all__ = ["Moment", "Sweep", "sweep"]
+
 WIDTH, HEIGHT = 400, 270  # of the picture
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 10, 40  # what axes and names take of it
 LINES = 4  # styles of lines in sweep.css
@@ -64,20 +66,20 @@ def sweep(x, moments, title, x_name, y_name, start=0, limits=None):
     raises   ValueError that names what does not fit
     """
     start = whole("start", start, 0)
-    check_moments(x, moments, start)
-    frame = ranges(x, moments)
+    _check_moments(x, moments, start)
+    frame = _ranges(x, moments)
     if limits is not None:
-        low, high = check_limits(limits)
+        low, high = _check_limits(limits)
         frame = *frame[:2], log10(low), log10(high)
     curves = "".join(
-        drawn_moment(frame, x, moment, n == start)
+        _drawn_moment(frame, x, moment, n == start)
         for n, moment in enumerate(moments)
     )
-    drawn = drawn_axes(frame, x, x_name, y_name) + within(curves)
+    drawn = _drawn_axes(frame, x, x_name, y_name) + _within(curves)
     html = filled(
         "sweep",
         title=title,
-        legend=Markup(drawn_legend(moments[0].lines)),
+        legend=Markup(_drawn_legend(moments[0].lines)),
         width=WIDTH,
         height=HEIGHT,
         drawn=Markup(drawn),
@@ -90,7 +92,7 @@ def sweep(x, moments, title, x_name, y_name, start=0, limits=None):
     return Sweep(title, html)
 
 
-def check_moments(x, moments, start):
+def _check_moments(x, moments, start):
     """ValueError unless all moments have the same curves, as long as x."""
     if start >= len(moments):
         raise ValueError(
@@ -122,7 +124,7 @@ def check_moments(x, moments, start):
             )
 
 
-def check_limits(limits):
+def _check_limits(limits):
     """The least and the largest y; ValueError unless 0 < low < high."""
     low, high = limits
     if not 0 < low < high < inf:
@@ -130,7 +132,7 @@ def check_limits(limits):
     return low, high
 
 
-def ranges(x, moments):
+def _ranges(x, moments):
     """Logarithms of the least and the largest x and y of all moments."""
     y = [
         value
@@ -144,7 +146,7 @@ def ranges(x, moments):
     return left, right, low - 0.05, high + 0.05
 
 
-def within(drawn):
+def _within(drawn):
     """SVG that is cut off where the frame ends."""
     wide, high = WIDTH - LEFT - RIGHT + 4, HEIGHT - TOP - BOTTOM
     box = f"{LEFT} {TOP} {wide} {high}"
@@ -152,7 +154,7 @@ def within(drawn):
     return f'<svg {at} viewBox="{box}">{drawn}</svg>'
 
 
-def place(frame, x, y):
+def _place(frame, x, y):
     """Where a point is drawn, as text for SVG."""
     left, right, low, high = frame
     across = (log10(x) - left) / (right - left)
@@ -162,17 +164,17 @@ def place(frame, x, y):
     return f"{u:.1f} {v:.1f}"
 
 
-def drawn_axes(frame, x, x_name, y_name):
+def _drawn_axes(frame, x, x_name, y_name):
     """SVG of the frame, ticks at every other x and at powers of ten."""
     _, _, low, high = frame
     base, side = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [f'<path class="a" d="M{LEFT} {TOP}V{base}H{side}"/>']
     for tick in x[::2]:
-        u, _ = place(frame, tick, 10**low).split()
+        u, _ = _place(frame, tick, 10**low).split()
         parts.append(f'<path class="a" d="M{u} {base}v4"/>')
         parts.append(f'<text x="{u}" y="{base + 15}">{tick:g}</text>')
     for power in range(ceil(low), floor(high) + 1):
-        _, v = place(frame, x[0], 10**power).split()
+        _, v = _place(frame, x[0], 10**power).split()
         parts.append(f'<path class="g" d="M{LEFT} {v}H{side}"/>')
         down = f"{float(v) + 4:.1f}"
         parts.append(
@@ -190,7 +192,7 @@ def drawn_axes(frame, x, x_name, y_name):
     return "".join(parts)
 
 
-def drawn_moment(frame, x, moment, shown):
+def _drawn_moment(frame, x, moment, shown):
     """SVG of the curves of one moment; what is said about it is in it."""
     paths = []
     for n, y in enumerate(moment.lines.values()):
@@ -199,32 +201,32 @@ def drawn_moment(frame, x, moment, shown):
             if value is None:
                 pen = "M"
                 continue
-            steps.append(pen + place(frame, at, value))
+            steps.append(pen + _place(frame, at, value))
             pen = "L"
         paths.append(f'<path class="l{n % LINES}" d="{"".join(steps)}"/>')
     on = " on" if shown else ""
     hidden = "" if shown else ' display="none"'  # where there is no CSS
-    says = f'data-says="{said(moment)}"'
-    drawn = drawn_ground(frame, moment) + "".join(paths)
-    drawn += drawn_best(frame, x, moment)
+    says = f'data-says="{_moment_in_words(moment)}"'
+    drawn = _drawn_ground(frame, moment) + "".join(paths)
+    drawn += _drawn_best(frame, x, moment)
     return f'<g class="m{on}"{hidden} {says}>{drawn}</g>'
 
 
-def drawn_ground(frame, moment):
+def _drawn_ground(frame, moment):
     """SVG of what is shaded at a moment, and of the line of its best x."""
     base, parts = HEIGHT - BOTTOM, []
     for pair in moment.shades:
-        left, right = (float(place(frame, x, 1).split()[0]) for x in pair)
+        left, right = (float(_place(frame, x, 1).split()[0]) for x in pair)
         parts.append(
             f'<path class="s" d="M{left} {TOP}H{right}V{base}H{left}Z"/>'
         )
     if moment.best:
-        u = place(frame, moment.best, 1).split()[0]
+        u = _place(frame, moment.best, 1).split()[0]
         parts.append(f'<path class="b" d="M{u} {TOP}V{base}"/>')
     return "".join(parts)
 
 
-def drawn_best(frame, x, moment):
+def _drawn_best(frame, x, moment):
     """SVG of a dot on each curve at the best x."""
     if moment.best not in x:
         return ""
@@ -232,17 +234,17 @@ def drawn_best(frame, x, moment):
     for n, y in enumerate(moment.lines.values()):
         value = y[x.index(moment.best)]
         if value is not None:
-            u, v = place(frame, moment.best, value).split()
+            u, v = _place(frame, moment.best, value).split()
             dots.append(f'<path class="d l{n % LINES}" d="M{u} {v}h0"/>')
     return "".join(dots)
 
 
-def said(moment):
+def _moment_in_words(moment):
     """The words of a moment, after its name."""
     return escape(f"{moment.name}: {moment.words}")
 
 
-def drawn_legend(lines):
+def _drawn_legend(lines):
     """The names of the curves, each after a piece of its line."""
     return "".join(
         f'<span><svg viewBox="0 0 34 8" aria-hidden="true">'

@@ -20,6 +20,15 @@ from shardlab.plot.axes import (
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import PAPER, arrow, box, wire, write
 
+__all__ = [
+    "ladder",
+    "layer_kept",
+    "policies",
+    "stacks",
+    "stage_bytes",
+    "tallies",
+]
+
 # Where each term of memory.LAYER stands in the picture, and its short name.
 _PLACES = {
     "layer norm 1 input": (34, 150, "norm\ninput"),
@@ -398,8 +407,8 @@ def ladder(rungs, away=None, unit=1e9, name="GB"):
     rungs    list of (words, bytes, price): what is done, what a chip still
              keeps then, and what that step costs, in words. Steps go from left
              to right; the last one stands above
-    away     (words, price) of another last step, which keeps nothing on the
-             chip; it stands below. None for none
+    away     (words, price) of another last step, which sends away a part of
+             what is left; it stands below. None for none
     unit     bytes in a unit
     name     of the unit
     returns  the axes drawn on; areas are bytes
@@ -425,7 +434,7 @@ def ladder(rungs, away=None, unit=1e9, name="GB"):
     last = (rungs[-1][0], f"{rungs[-1][1] / unit:.2g} {name}", rungs[-1][2])
     ways = [(*last, sides[-1], _MIDDLE - (68 if away else 0), None)]
     if away:
-        words = (away[0], f"0 {name}", away[1])
+        words = (away[0], "a part of it", away[1])
         ways.append((*words, sides[-2], _MIDDLE + 62, (0, (3, 2))))
     for words, size, price, side, y, dashed in ways:
         _step(ax, (left, _MIDDLE), (x, y), price)

@@ -6,11 +6,21 @@ that cuts them.
 
 from shardlab import notation
 from shardlab.arguments import whole
-from shardlab.plot.axes import COLUMN, INK, SOFT, WHOLE, canvas, styled
+from shardlab.plot.axes import COLUMN, SOFT, WHOLE, canvas, styled
 from shardlab.plot.cases import MOVE, MULTIPLY, sheets
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.meshes import corners
 from shardlab.plot.things import arrow, box, frame, matrix, wire, write
+
+__all__ = [
+    "gate",
+    "holders",
+    "layouts",
+    "logits",
+    "mirrored_passes",
+    "two_cuts",
+    "whole_layer",
+]
 
 # Pixels of a dimension in pictures that are not to scale, D < F < words.
 _LONG = {"B": 60, "D": 72, "F": 124}
@@ -125,30 +135,30 @@ def two_cuts(chips=4):
     """
     if whole("chips", chips, least=2) > 6:
         raise ValueError(f"chips must be at most 6, got {chips}")
-    ax, cut = canvas(COLUMN, 344), ("Y", chips)
+    ax, cut = canvas(COLUMN, 372), ("Y", chips)
     rows = (
         ("column-parallel", "In[B, D]", None, "W[D, F_Y]", "Out[B, F_Y]"),
         ("row-parallel", "In[B, D_Y]", cut, "W[D_Y, F]", "Out[B, F] {U_Y}"),
     )
     for n, (title, first, columns, second, result) in enumerate(rows):
-        y = 44 + n * 172
-        write(ax, 2, y - 30, title, 13, "left", weight="bold")
-        matrix(ax, 44, y + 30, 90, 62, None, columns, label=first)
-        write(ax, 156, y + 61, "·", 18)
-        by_rows = n == 1
+        y, by_rows = 44 + n * 188, n == 1
+        frame(ax, 1, y - 43, COLUMN - 2, 180, edge=colour("grid"))
+        write(ax, 10, y - 28, title, 13, "left", weight="bold")
+        matrix(ax, 60, y + 30, 100, 62, None, columns, label=first)
+        write(ax, 194, y + 61, "·", 18)
         cuts = (cut, None) if by_rows else (None, cut)
-        matrix(ax, 182, y + 14, 150, 94, *cuts, label=second)
-        write(ax, 356, y + 61, "=", 16)
+        matrix(ax, 228, y + 14, 164, 94, *cuts, label=second)
+        write(ax, 426, y + 61, "=", 16)
+        words = "columns, finished"
         if by_rows:
-            sheets(ax, 384, y + 34, 150, 62, "Y", chips, 7)
-            write(ax, 459, y + 65, "a term of all of it", 12, zorder=4)
-            write(ax, 470, y - 2, result, 12)
-            words = "the terms\nhave still to\nbe added"
+            sheets(ax, 460, y + 34, 164, 62, "Y", chips, 7)
+            write(ax, 542, y + 65, "term 0", 12, zorder=4)
+            write(ax, 553, y - 2, result, 12)
+            words = "still to be added"
         else:
-            matrix(ax, 384, y + 30, 150, 62, None, cut, label=result)
-            write(ax, 89, y + 61, "whole", 12, zorder=4)
-            words = "each chip has\nfinished some\ncolumns"
-        write(ax, 576, y + 61, words, 12, "left", ink=SOFT)
+            matrix(ax, 460, y + 30, 164, 62, None, cut, label=result)
+            write(ax, 110, y + 61, "whole", 12, zorder=4)
+        write(ax, 542, y + 116, words, 12, ink=SOFT)
     return ax
 
 
@@ -171,72 +181,79 @@ def whole_layer(moved=("2BD", "2BD", "2BD"), chips=4):
     moved    words for the bytes of a collective forward, of one backward, and
              of gathering an input again
     chips    along Y, 2 to 8
-    returns  the axes drawn on: attention above, MLP below, each from left to
-             right on the way forward and from right to left on the way back
+    returns  the axes drawn on: attention at the left, MLP at the right, each
+             from top to bottom on the way forward and up on the way back
     raises   ValueError for other numbers
     source   chapter 8
     """
     if whole("chips", chips, least=2) > 8:
         raise ValueError(f"chips must be at most 8, got {chips}")
-    ax = canvas(COLUMN, 536)
-    for x, wide, words in (
-        (1, 128, "cut by tokens"),
-        (220, 250, "cut by heads, and by width"),
-        (561, 128, "cut by tokens"),
-    ):
-        fill = {"fill": colour("surface"), "edge": colour("grid"), "z": 0.1}
-        frame(ax, x, 2, wide, 498, **fill)
-        write(ax, x + wide / 2, 18, words, 12, ink=SOFT)
+    ax = canvas(COLUMN, 548)
     for n, (name, steps) in enumerate(_HALVES):
-        _half(ax, 44 + n * 232, name, steps, moved, chips)
-    words = "gold: what travels, in bytes   ·   violet: what each chip does"
-    write(ax, COLUMN / 2, 520, words, 12, ink=SOFT)
+        _half(ax, 14 + n * 366, name, steps, moved, chips)
     return ax
 
 
-def _half(ax, top, name, steps, moved, chips):
-    """A half of a layer: forward above, backward below it."""
-    middle, back = top + 86, top + 180
-    write(ax, 345, top + 4, name, 14, weight="bold")
-    for x, label in ((10, "In[B_Y, D]"), (76, "norm"), (624, "Out[B_Y, D]")):
-        _token_cut(ax, x + 4, middle, label, chips)
-    chain = ((56, 79), (122, 241), (300, 314), (374, 388), (448, 572))
-    for start, end in chain:
-        long = end - start > 60
-        ink, wide = (MOVE, 2.4) if long else (MULTIPLY, 1.4)
-        arrow(ax, (start, middle), (end, middle), ink, wide, head=7)
-    cut = "Y", chips
-    places = ((242, None, cut), (316, None, cut), (390, cut, None))
-    for (x, rows, columns), words in zip(places, steps, strict=True):
-        matrix(ax, x, middle - 24, 56, 48, rows, columns)
-        write(ax, x + 28, middle + 36, words, 11)
-    box(ax, 573, middle - 13, 26, 26, colour("paper"), "+", size=14)
-    arrow(ax, (600, middle), (626, middle), MULTIPLY, 1.4)
-    wire(ax, (35, middle - 55), (35, top + 20), SOFT, 1.2)
-    wire(ax, (35, top + 20), (586, top + 20), SOFT, 1.2)
-    arrow(ax, (586, top + 20), (586, middle - 14), SOFT, 1.2)
-    for x, gather in ((178, True), (512, False)):
-        kind = "All-\nGather_Y" if gather else "Reduce-\nScatter_Y"
-        write(ax, x, middle - 24, kind, 11, ink=MOVE, weight="bold")
-        write(ax, x, middle + 15, moved[0], 12, ink=MOVE)
-    _way_back(ax, back, moved)
+def _half(ax, left, name, steps, moved, chips):
+    """A half of a layer: forward down its left side, backward up the right.
+
+    ax       axes of a `canvas`
+    left     pixels
+    name     of the half
+    steps    what is done between the gather and the scatter
+    moved, chips  as in `whole_layer`
+    """
+    write(ax, left + 148, 13, name, 14, weight="bold")
+    for y, high, words in (
+        (28, 132, "cut by tokens"),
+        (216, 178, f"cut by {'heads' if name == 'attention' else 'width'}"),
+        (450, 96, "cut by tokens"),
+    ):
+        fill = {"fill": colour("surface"), "edge": colour("grid"), "z": 0.1}
+        frame(ax, left, y, 296, high, **fill)
+        write(ax, left + 140, y + 14, words, 12, "left", ink=SOFT)
+    middle, cut = left + 104, ("Y", chips)
+    for y, rows, columns, label in (
+        (48, cut, None, "In[B_Y, D]"),
+        (110, cut, None, "norm"),
+        (238, None, cut, steps[0]),
+        (292, None, cut, steps[1]),
+        (346, cut, None, steps[2]),
+        (498, cut, None, "Out[B_Y, D]"),
+    ):
+        matrix(ax, middle - 27, y, 54, 40, rows, columns)
+        write(ax, middle + 36, y + 20, label, 12, "left")
+    for start, end in ((89, 109), (279, 291), (333, 345), (481, 497)):
+        arrow(ax, (middle, start), (middle, end), MULTIPLY, 1.4)
+    box(ax, middle - 13, 455, 26, 26, colour("paper"), "+", size=14)
+    for x, y in ((left + 77, 68), (left + 30, 68)):
+        wire(ax, (x, y), (left + 30, y if x > left + 30 else 468), SOFT, 1.2)
+    arrow(ax, (left + 30, 468), (middle - 14, 468), SOFT, 1.2)
+    for start, end, gather in ((152, 236, True), (388, 454, False)):
+        arrow(ax, (middle, start), (middle, end), MOVE, 2.4, head=7)
+        y, kind = (
+            188 if gather else 422,
+            ("All-\nGather_Y", "Reduce-\nScatter_Y"),
+        )
+        there, back = kind if gather else kind[::-1]
+        write(ax, middle - 10, y, there, 11, "right", ink=MOVE, weight="bold")
+        write(ax, middle + 12, y, moved[0], 12, "left", ink=MOVE)
+        write(ax, left + 268, y, back, 11, "right", ink=MOVE, weight="bold")
+        write(ax, left + 284, y, moved[1], 12, "left", ink=MOVE)
+    _way_back(ax, left + 276, moved)
 
 
-def _way_back(ax, y, moved):
-    """The backward pass of a half, from right to left."""
-    write(ax, 625, y, "dOut", 12)
-    write(ax, 66, y, "dIn", 12)
-    for start, end in ((596, 462), (226, 96)):
-        arrow(ax, (start, y), (end, y), MOVE, 2.4, head=7)
-    wire(ax, (460, y), (228, y), MULTIPLY, 1.4, dashed=True)
-    write(ax, 345, y - 13, "the same steps, backward", 11, ink=MULTIPLY)
-    words = "where the input was not kept whole:"
-    write(ax, 345, y + 15, words, 11, ink=SOFT)
-    words = f"AllGather_Y again, {moved[2]}"
-    write(ax, 345, y + 32, words, 11, ink=MOVE)
-    for x, kind in ((512, "All-\nGather_Y"), (178, "Reduce-\nScatter_Y")):
-        write(ax, x, y - 23, kind, 11, ink=MOVE, weight="bold")
-        write(ax, x, y + 15, moved[1], 12, ink=MOVE)
+def _way_back(ax, x, moved):
+    """The backward pass of a half, upwards."""
+    write(ax, x, 536, "dOut", 12)
+    write(ax, x, 44, "dIn", 12)
+    for start, end in ((524, 392), (218, 56)):
+        arrow(ax, (x, start), (x, end), MOVE, 2.4, head=7)
+    wire(ax, (x, 390), (x, 220), MULTIPLY, 1.4, dashed=True)
+    words = "the same\nsteps,\nbackward"
+    write(ax, x - 8, 296, words, 11, "right", ink=MULTIPLY)
+    words = f"AllGather_Y\nagain, {moved[2]}"
+    write(ax, x - 8, 366, words, 11, "right", ink=MOVE)
 
 
 @styled
@@ -295,7 +312,7 @@ def logits(D, vocab, chips=8, kept="", held="", told=""):
         raise ValueError(f"chips must be at most 8, got {chips}")
     if 2 * whole("D", D) > whole("vocab", vocab):
         raise ValueError(f"D must be at most {vocab // 2}, got {D}")
-    ax, cut, left = canvas(COLUMN, 330), ("Y", chips), 84
+    ax, cut, left = canvas(COLUMN, 346), ("Y", chips), 84
     wide = COLUMN - left - 4
     side = max(wide * D / vocab, 22)
     write(ax, 2, 12, "Out[B, D]", 12, "left")
@@ -316,15 +333,16 @@ def logits(D, vocab, chips=8, kept="", held="", told=""):
         for k in range(3):
             box(ax, middle - 13.5 + 9 * k, y, 9, 44, shade("Y", n, chips))
         arrow(ax, (middle, y + 48), (middle, y + 72), MOVE, 1.8)
-    words = "largest,\nsum,\nright one"
-    write(ax, 4, y + 22, words, 12, "left", ink=INK)
     look = {"fill": colour("network-1"), "edge": MOVE, "z": 1}
     frame(ax, left, y + 74, wide, 30, **look)
-    words = f"AllReduce_Y of three numbers a token{told}, and the loss is known"
+    words = f"AllReduce_Y of three numbers a token{told}"
     write(ax, left + wide / 2, y + 89, words, 12, zorder=4)
     thin = 3 * wide / vocab
-    words = f"To scale, the three columns would be {thin:.2f} pixels wide."
-    write(ax, left + wide / 2, y + 122, words, 12, ink=SOFT)
+    for low, words in (
+        (122, "largest logit, sum, logit of the right word"),
+        (140, f"to scale, they would be {thin:.2f} pixels wide"),
+    ):
+        write(ax, left + wide / 2, y + low, words, 12, ink=SOFT)
     return ax
 
 

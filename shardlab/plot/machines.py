@@ -11,7 +11,6 @@ from shardlab.plot.things import (
     box,
     chip,
     cloud,
-    cube,
     frame,
     line,
     matrix,
@@ -21,6 +20,17 @@ from shardlab.plot.things import (
     wire,
     write,
 )
+
+__all__ = [
+    "hosts",
+    "networks",
+    "node_gathers",
+    "one_chip",
+    "pod_phases",
+    "rails",
+    "ring_or_line",
+    "slice_and_axes",
+]
 
 MOVE = colour("network")
 
@@ -33,36 +43,34 @@ def one_chip(figures):
     returns  the axes drawn on
     source   chapters 3 and 5
     """
-    ax = canvas(690, 220)
-    x, y, wide, high = 210, 26, 270, 150
+    ax = canvas(356, 212)
+    x, y, wide, high = 92, 16, 176, 150
     frame(ax, x, y, wide, high, fill=colour("surface"), edge=INK, z=0.6)
     rate = f"{figures.flops / 1e12:,.0f}\nTFLOP/s"
     fill = colour("arithmetic-1")
-    box(ax, x + 104, y + 28, 92, 92, fill, rate, weight="bold")
-    write(ax, x + 150, y + 14, "arithmetic", 12)
+    box(ax, x + 88, y + 28, 78, 92, fill, rate, weight="bold")
+    write(ax, x + 127, y + 14, "arithmetic", 12)
     for n in range(5):
-        box(ax, x + 12, y + 28 + n * 19, 44, 16, colour("memory-2"))
+        box(ax, x + 10, y + 28 + n * 19, 36, 16, colour("memory-2"))
     size = f"{figures.hbm_bytes / 1e9:,.0f} GB"
-    write(ax, x + 34, y + 134, size, 12, weight="bold")
-    write(ax, x + 34, y + 14, "HBM", 12)
-    arrow(ax, (x + 60, y + 74), (x + 100, y + 74), both=True, width=3, head=7)
+    write(ax, x + 28, y + 134, size, 12, weight="bold")
+    write(ax, x + 28, y + 14, "HBM", 12)
+    arrow(ax, (x + 49, y + 74), (x + 85, y + 74), both=True, width=3, head=7)
     speed = f"{figures.hbm_bw / 1e12:,.3g}\nTB/s"
-    write(ax, x + 80, y + 98, speed, 11)
+    write(ax, x + 67, y + 98, speed, 11)
     links = 2 * figures.axes or 1
     names = "XXYYZZ"[:links] if figures.axes else ""
     for n in range(links):
         top = y + (n + 0.5) * high / links
         ink = colour(f"axis-{names[n].lower()}") if names else MOVE
-        wire(ax, (x + wide, top), (x + wide + 76, top), ink, 3)
-    each = f"{figures.link_bw / 1e9:,.0f} GB/s"
-    words = f"one link\nto the switch,\n{each}\na direction"
-    if names:
-        words = f"{links} links,\neach {each}\na direction"
-    write(ax, x + wide + 86, y + high / 2, words, 12, "left")
-    wire(ax, (x, y + high / 2), (x - 60, y + high / 2), MOVE, 1.4, dashed=True)
+        wire(ax, (x + wide, top), (x + wide + 18, top), ink, 3)
+    first = f"{links} links" if names else "switch"
+    words = f"{first},\n{figures.link_bw / 1e9:,.0f} GB/s\neach way"
+    write(ax, x + wide + 23, y + high / 2, words, 12, "left")
+    wire(ax, (x, y + high / 2), (x - 16, y + high / 2), MOVE, 1.4, dashed=True)
     others = "pods" if names else "nodes"
-    out = f"{figures.dcn_bw / 1e9:,.3g} GB/s\nto other {others}"
-    write(ax, x - 68, y + high / 2, out, 12, "right")
+    out = f"{figures.dcn_bw / 1e9:,.3g} GB/s\nto other\n{others}"
+    write(ax, x - 21, y + high / 2, out, 12, "right")
     write(ax, x + wide / 2, y + high + 24, figures.name, 12, weight="bold")
     return ax
 
@@ -96,37 +104,50 @@ def networks():
     return ax
 
 
-def _of_depth(across, down, back):
-    return shade("Y", back, 4)
-
-
 def _of_rows(row, column):
     return shade("X", row, 4)
 
 
 @styled
 def slice_and_axes():
-    """Draw 64 chips as a cube of 4 x 4 x 4, and read again as 16 x 4.
+    """Draw 64 chips, a cube in four layers, and read again as 16 x 4.
 
-    returns  the axes drawn on. A colour is a place along Y, the third axis
-             of the wires; X takes the two others together
+    returns  the axes drawn on. A chip has the shade of its place along Y, the
+             third direction of the wires, and the number of its place along
+             X, which takes the two others together; one X is picked out
     source   chapter 1
     """
-    ax = canvas(690, 300)
-    write(ax, 140, 12, "wires: 4 × 4 × 4", 13, weight="bold")
-    cube(ax, 46, 110, 4, 48, 24, fill=_of_depth, inks={"Y": "X", "Z": "Y"})
-    write(ax, 490, 12, "mesh: X = 16, Y = 4", 13, weight="bold")
-    for i in range(16):
-        for j in range(4):
-            x, y = 420 + (i % 16) * 17, 80 + j * 40
-            box(ax, x - 70, y, 14, 30, shade("Y", j, 4), line=0.6)
-    arrow(ax, (350, 60), (620, 60), colour("axis-x"))
-    write(ax, 485, 46, "X: two axes of wires, 4 × 4", 12, ink=colour("axis-x"))
-    arrow(ax, (334, 80), (334, 232), colour("axis-y"))
-    write(ax, 322, 156, "Y", 13, "right", ink=colour("axis-y"), weight="bold")
-    words = "a mesh is a way to read the wires:\nthe same 64 chips in rows"
-    write(ax, 485, 262, words, 12, ink=SOFT)
+    ax, side, pitch, apart = canvas(385, 274), 19, 23, 97
+    ink, over = colour("axis-x"), colour("axis-y")
+    write(ax, 3, 12, "wires: 4 × 4 × 4, in four layers", 13, "left")
+    for layer, left in enumerate(range(13, 13 + 4 * apart, apart)):
+        at = [(left + n % 4 * pitch, 50 + n // 4 * pitch) for n in range(16)]
+        for n, middle in enumerate(at):
+            for ahead in ([n + 1] if n % 4 < 3 else []) + [n + 4]:
+                if ahead < 16:
+                    wire(ax, middle, at[ahead], ink, 1.4, z=0.5)
+            _of_slice(ax, middle, side, n, layer)
+        if layer < 3:
+            start, far = (at[5][0], at[5][1] - side / 2), apart
+            end = start[0] + far, start[1]
+            wire(ax, start, end, over, 2.4, bend=-38, z=0.8)
+    write(ax, 3, 162, "mesh: X = 16, Y = 4", 13, "left")
+    write(ax, 382, 162, "X = 5: one chip of each layer", 12, "right", ink=over)
+    for layer in range(4):
+        y = 188 + layer * 22
+        write(ax, 3, y, f"Y={layer}", 11, "left")
+        for n in range(16):
+            _of_slice(ax, (42 + n * 22, y), side, n, layer)
     return ax
+
+
+def _of_slice(ax, middle, side, number, layer):
+    """A chip of `slice_and_axes`; number 5 of each layer has a thick edge."""
+    x, y = middle
+    edge, thick = (colour("axis-y"), 2.6) if number == 5 else (INK, 0.7)
+    look = {"edge": edge, "line": thick, "size": 11, "z": 1 + (number == 5)}
+    corner = x - side / 2, y - side / 2
+    box(ax, *corner, side, side, shade("Y", layer, 4), number, **look)
 
 
 @styled
@@ -355,36 +376,68 @@ def _fetched(ax, x, gpu, gpus, tp, thick):
 
 
 @styled
-def ring_or_line(chips=8, axis=16, words=("", "")):
-    """Draw a group of TP on an axis of its own, and on a part of a longer one.
+def ring_or_line(chips=8, axis=16, words=("", "", "")):
+    """Draw a group of TP three times: an axis, a part of one, and a block.
 
-    chips    of the group, 4 to 8
+    chips    of the group, 4, 6 or 8
     axis     chips of the longer axis, a multiple of `chips`, up to 16
-    words    what is said below the ring, and below the line
-    returns  the axes drawn on: at the left the group closes into a ring, at
-             the right it is a line, and the wires to its sides are others'
+    words    what is said below the ring, below the line and below the block
+    returns  the axes drawn on: arrows into chip 0 are as thick as what comes
+             through its wires is much: half of all other parts through each of
+             two wires of a ring, all of them through the only wire of a line
     raises   ValueError for other numbers
     source   chapter 9
     """
-    if not 4 <= whole("chips", chips) <= 8:
-        raise ValueError(f"chips must be 4 to 8, got {chips}")
+    if not 4 <= whole("chips", chips) <= 8 or chips % 2:
+        raise ValueError(f"chips must be 4, 6 or 8, got {chips}")
     if whole("axis", axis) % chips or not chips < axis <= 16:
         raise ValueError(f"axis must be a multiple of {chips}, got {axis}")
-    ax = canvas(690, 330)
-    for x, title in ((165, f"an axis of {chips}"), (515, f"an axis of {axis}")):
+    ax, half = canvas(690, 330), chips // 2
+    titles = f"an axis of {chips}", f"a part of an axis of {axis}"
+    titles += (f"2 × {half} of two axes",)
+    for x, title, said in zip((96, 348, 602), titles, words, strict=True):
         write(ax, x, 14, title, 14, weight="bold")
-    for x, said in zip((165, 515), words, strict=True):
-        write(ax, x, 304, said, 12)
-    ring(ax, 165, 156, chips, 82, 32, "Y")
-    write(ax, 165, 156, "a closed ring:\nboth links carry", 12, ink=SOFT)
+        write(ax, x, 306, said, 12, ink=SOFT)
+    at = ring(ax, 96, 160, chips, 74, 30, "Y")
+    _arrives(ax, at[1], at[0], (chips - 1) / 2, 17, (18, -14))
+    _arrives(ax, at[-1], at[0], (chips - 1) / 2, 17, (-18, -14))
     turns = [2 * np.pi * (n + 0.5) / axis - np.pi / 2 for n in range(axis)]
-    at = [(515 + 112 * np.cos(t), 156 + 112 * np.sin(t)) for t in turns]
-    for n, middle in enumerate(at):
+    at = [(348 + 116 * np.cos(t), 160 + 116 * np.sin(t)) for t in turns]
+    _members(ax, at, chips, 22)
+    for n in range(axis):
         within = (n + 1) % chips != 0
         ink, wide = (colour("axis-y"), 2.2) if within else (LINE, 1.2)
-        wire(ax, middle, at[(n + 1) % axis], ink, wide, dashed=not within)
-        fill = shade("Y", n % chips, chips)
-        chip(ax, *middle, 26, n % chips, fill, letters=11)
-    said = f"{axis // chips} groups, each an\nopen line: half\nthe bandwidth"
-    write(ax, 515, 156, said, 12, ink=SOFT)
+        wire(ax, at[n], at[(n + 1) % axis], ink, wide, dashed=not within)
+    _arrives(ax, at[1], at[0], chips - 1, 12, (8, -17))
+    rows = [160 + (n - (half - 1) / 2) * 56 for n in range(half)]
+    at = [(567, y) for y in rows] + [(637, y) for y in rows[::-1]]
+    for x, y in at:
+        away = 1 if x > 602 else -1
+        wire(ax, (x, y), (x + 44 * away, y), LINE, 1.2, dashed=True)
+    for x in (567, 637):
+        for y, away in ((rows[0], -34), (rows[-1], 34)):
+            wire(ax, (x, y), (x, y + away), LINE, 1.2, dashed=True)
+    for n, middle in enumerate(at):
+        wire(ax, middle, at[(n + 1) % chips], colour("axis-y"), 2.2)
+    _members(ax, at, chips, 30)
+    _arrives(ax, at[1], at[0], (chips - 1) / 2, 17, (-18, 0))
+    _arrives(ax, at[-1], at[0], (chips - 1) / 2, 17, (0, -13))
     return ax
+
+
+def _members(ax, at, chips, size):
+    """Chips of groups of so many, each with its number in its group."""
+    for n, middle in enumerate(at):
+        fill = shade("Y", n % chips, chips)
+        chip(ax, *middle, size, n % chips, fill, letters=11, z=2)
+
+
+def _arrives(ax, start, end, parts, gap, beside):
+    """So many parts that come over one wire, in number and in thickness."""
+    (x, y), (u, v) = start, end
+    share = gap / np.hypot(u - x, v - y)
+    tail = x + share * (u - x), y + share * (v - y)
+    tip = u + share * (x - u), v + share * (y - v)
+    arrow(ax, tail, tip, colour("axis-y"), parts, head=0.9 * parts + 4)
+    middle = (x + u) / 2 + beside[0], (y + v) / 2 + beside[1]
+    write(ax, *middle, f"{parts:g}", 13, ink=colour("axis-y"), weight="bold")

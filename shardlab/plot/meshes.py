@@ -9,6 +9,8 @@ from shardlab.plot.axes import INK, SMALL, WHOLE, bare, new_axes, panels, styled
 from shardlab.plot.colours import shade
 from shardlab.plot.stripes import stripes
 
+__all__ = ["corners", "gallery", "mesh", "shards"]
+
 THIN = 0.24  # of a box: a block that is narrower has its number beside it
 STRIPE = 0.16  # of a box: from a stripe to the next but one
 
@@ -23,18 +25,18 @@ def mesh(device_mesh, title=None, ax=None):
     returns      the axes drawn on
     raises       ValueError for a mesh of more than two axes
     """
-    grid = device_grid(device_mesh)
+    grid = _device_grid(device_mesh)
     ax = new_axes(ax, (0.9 * grid.shape[1] + 1, 0.7 * grid.shape[0] + 1))
     for (row, column), device in np.ndenumerate(grid):
         ax.add_patch(
             Rectangle((column, row), 0.9, 0.9, fc=WHOLE, ec=INK, lw=0.8)
         )
         ax.text(column + 0.45, row + 0.45, device.id, ha="center", va="center")
-    label_axes(ax, device_mesh, grid.shape)
+    _label_axes(ax, device_mesh, grid.shape)
     return bare(ax, title)
 
 
-def device_grid(device_mesh):
+def _device_grid(device_mesh):
     """The devices of a mesh as a table of rows (first axis) and columns."""
     devices = device_mesh.devices
     if devices.ndim > 2:
@@ -44,7 +46,7 @@ def device_grid(device_mesh):
     return devices.reshape(devices.shape[0], -1)
 
 
-def label_axes(ax, device_mesh, shape):
+def _label_axes(ax, device_mesh, shape):
     """Write the mesh coordinates beside the rows and above the columns."""
     first, *second = device_mesh.axis_names
     for row in range(shape[0]):
@@ -77,23 +79,23 @@ def shards(x, title=None, ax=None):
     """
     if x.ndim != 2:
         raise ValueError(f"x must be a matrix, got {x.ndim} dimensions")
-    grid = device_grid(x.sharding.mesh)
+    grid = _device_grid(x.sharding.mesh)
     held = {
         s.device.id: corners(s.index, x.shape) for s in x.addressable_shards
     }
     numbers = {block: n for n, block in enumerate(sorted(set(held.values())))}
     ax = new_axes(ax, (1.0 * grid.shape[1] + 0.7, 0.9 * grid.shape[0] + 0.5))
-    mesh, cuts = x.sharding.mesh, cutting_axes(x.sharding.spec)
+    mesh, cuts = x.sharding.mesh, _cutting_axes(x.sharding.spec)
     for (row, column), device in np.ndenumerate(grid):
         place = dict(zip(mesh.axis_names, (row, column), strict=False))
         fills = [shade(a, place[a], mesh.shape[a]) for a in cuts if a in place]
         block = held[device.id]
-        draw_block(ax, (column, row), block, x.shape, numbers[block], fills)
-    label_axes(ax, x.sharding.mesh, grid.shape)
+        _draw_block(ax, (column, row), block, x.shape, numbers[block], fills)
+    _label_axes(ax, x.sharding.mesh, grid.shape)
     return bare(ax, title)
 
 
-def cutting_axes(spec):
+def _cutting_axes(spec):
     """The mesh axes that cut a matrix, those of its rows first."""
     found = []
     for part in spec:
@@ -109,7 +111,7 @@ def corners(index, shape):
     return rows[0], columns[0], rows[1], columns[1]
 
 
-def draw_block(ax, corner, block, shape, number, fills):
+def _draw_block(ax, corner, block, shape, number, fills):
     """Draw one device: the outline of the matrix, the block filled in it.
 
     ax       the axes to draw on
@@ -153,7 +155,7 @@ def gallery(arrays, columns=3):
     rows = -(-len(arrays) // columns)
     if not arrays:
         raise ValueError("arrays must name a matrix or more, got none")
-    grid = device_grid(next(iter(arrays.values())).sharding.mesh).shape
+    grid = _device_grid(next(iter(arrays.values())).sharding.mesh).shape
     wide, high = min(7.1 / columns, 0.75 * grid[1] + 0.8), 0.6 * grid[0] + 0.7
     figure, axes = panels(
         rows, columns, size=(wide * columns, high * rows), squeeze=False

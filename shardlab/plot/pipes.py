@@ -10,6 +10,20 @@ from shardlab.plot.films import FRAME, reel, short
 from shardlab.plot.schedules import LOOKS
 from shardlab.plot.steps import box, text
 
+__all__ = [
+    "Letter",
+    "Look",
+    "Moment",
+    "Task",
+    "block",
+    "letters",
+    "pipeline_player",
+    "saved",
+    "slid",
+    "waiting",
+    "working",
+]
+
 LETTERS = {"forward": "F", "backward": "B", "input": "B", "weight": "W"}
 SENDS = {"forward": 1, "backward": -1, "input": -1}  # along its way
 BACK = ("backward", "input")
@@ -58,7 +72,7 @@ class Letter(NamedTuple):
     sent: float
 
 
-def tasks(events):
+def _tasks(events):
     """The tasks of a schedule, in order of start."""
     found = []
     for e in events:
@@ -72,7 +86,7 @@ def tasks(events):
 
 def letters(events, ways):
     """What stages hand to each other: activations forth and gradients back."""
-    done = tasks(events)
+    done = _tasks(events)
     waits = {
         (task.kind in BACK, task.microbatch, task.stage, task.chunk): task
         for task in done
@@ -90,7 +104,7 @@ def letters(events, ways):
     return found
 
 
-def times(events):
+def _times(events):
     """When something starts or ends, in order."""
     return sorted({time for e in events for time in (e.start, e.end)})
 
@@ -98,7 +112,7 @@ def times(events):
 def working(events, time):
     """What runs at a time: {stage: tuple of Task}."""
     found = {}
-    for task in tasks(events):
+    for task in _tasks(events):
         if task.start <= time < task.end:
             found[task.stage] = (*found.get(task.stage, ()), task)
     return found
@@ -113,10 +127,10 @@ def saved(events, time):
              start of a forward to the end of the last half of its backward
     """
     found, ends = {}, {}
-    for task in tasks(events):
+    for task in _tasks(events):
         here = task.stage, task.microbatch, task.chunk
         ends[here] = max(ends.get(here, task.end), task.end)
-    for task in tasks(events):
+    for task in _tasks(events):
         here = task.stage, task.microbatch, task.chunk
         if task.kind == "forward" and task.start <= time < ends[here]:
             found.setdefault(task.stage, []).append(here[1:])
@@ -183,7 +197,7 @@ def slid(drawn, away, up=0):
     return f'<g class="s" style="{x}{y}">{drawn}</g>'
 
 
-def drawn_inbox(look, top, stage, inbox, arrived):
+def _drawn_inbox(look, top, stage, inbox, arrived):
     """SVG of what has come to a stage and waits; what is new slides in."""
     parts = []
     for n, letter in enumerate(inbox):
@@ -197,7 +211,7 @@ def drawn_inbox(look, top, stage, inbox, arrived):
     return "".join(parts)
 
 
-def drawn_work(look, top, stage, running, arrived):
+def _drawn_work(look, top, stage, running, arrived):
     """SVG of what a stage does; what it has just got slides in."""
     x, width = look.left(stage), look.width()
     if not running:
@@ -216,7 +230,7 @@ def drawn_work(look, top, stage, running, arrived):
     return "".join(parts)
 
 
-def drawn_piles(look, floor, piles):
+def _drawn_piles(look, floor, piles):
     """SVG of the activations that stages have saved, the oldest lowest."""
     blocks, labels, high = [], [], look.block()
     for stage in range(look.p):
@@ -231,10 +245,10 @@ def drawn_piles(look, floor, piles):
         words = f"{len(pile)} saved" if look.p <= 5 else f" {len(pile)}"
         labels.append((words, x - 8, floor + 13))
     path = f'<path class="b" fill="{SAVED}" d="{"".join(blocks)}"/>'
-    return path * bool(blocks) + drawn_labels(labels)
+    return path * bool(blocks) + _drawn_labels(labels)
 
 
-def drawn_labels(labels):
+def _drawn_labels(labels):
     """SVG of labels (words, x, y): all of one letter in one element."""
     lone = [label for label in labels if len(label[0]) == 1]
     parts = []
@@ -248,7 +262,7 @@ def drawn_labels(labels):
     return "".join(parts)
 
 
-def drawn_arrows(look, middle, arrived):
+def _drawn_arrows(look, middle, arrived):
     """SVG of arrows between neighbours where something has just come."""
     ways = {(letter.source, letter.task.stage) for letter in arrived}
     path, long = "", min(AHEAD, look.pitch() - look.width() - 4)
@@ -262,7 +276,7 @@ def drawn_arrows(look, middle, arrived):
     return f'<path class="w" d="{path}"/>' if path else ""
 
 
-def drawn_line(look, schedule, top, time, ends):
+def _drawn_line(look, schedule, top, time, ends):
     """SVG of who does what when, as far as a time, which a line marks."""
     name, events = schedule
     floor = top + look.height() - TITLE
@@ -271,7 +285,7 @@ def drawn_line(look, schedule, top, time, ends):
     base = f'<use href="#g{mark}"/>'
     if time == 0:  # defined in the first frame
         paths = {}
-        for task in tasks(events):
+        for task in _tasks(events):
             fill = FILL_NAMES[task.kind]
             x = 8 + float(task.start) * unit
             wide = float(task.end - task.start) * unit
@@ -304,7 +318,7 @@ class Moment(NamedTuple):
     piles: dict
 
 
-def moment(events, ways, time, before=None):
+def _moment(events, ways, time, before=None):
     """The Moment of a schedule at a time, `before` being that of the last."""
     arrived = [
         letter
@@ -319,24 +333,24 @@ def moment(events, ways, time, before=None):
     )
 
 
-def drawn_pipeline(look, now, top):
+def _drawn_pipeline(look, now, top):
     """SVG of a pipeline at one moment."""
     busy = top + NAMES + INBOX
     floor = top + look.height() - TITLE - 20 - look.line()
-    parts = [drawn_arrows(look, busy + BUSY / 2, now.arrived)]
+    parts = [_drawn_arrows(look, busy + BUSY / 2, now.arrived)]
     for stage in range(look.p):
         name = f"stage {stage}" if look.p <= 5 else str(stage)
         inbox = now.inbox.get(stage, [])
         running = now.running.get(stage, ())
         parts += [
             text(name, look.left(stage), top + 11),
-            drawn_inbox(look, top + NAMES + 1, stage, inbox, now.arrived),
-            drawn_work(look, busy, stage, running, now.arrived),
+            _drawn_inbox(look, top + NAMES + 1, stage, inbox, now.arrived),
+            _drawn_work(look, busy, stage, running, now.arrived),
         ]
-    return "".join(parts) + drawn_piles(look, floor, now.piles)
+    return "".join(parts) + _drawn_piles(look, floor, now.piles)
 
 
-def told(title, events, time, p):
+def _schedule_in_words(title, events, time, p):
     """What the stages of a schedule do at a time, in words."""
     running = working(events, time)
     if not running and time >= pipeline.makespan(events):
@@ -348,15 +362,15 @@ def told(title, events, time, p):
     return f"{title}: {', '.join(does)}"
 
 
-def drawn_moment(look, schedules, ways, time, before):
+def _drawn_moment(look, schedules, ways, time, before):
     """SVG of all schedules at a time, one below the other."""
     parts, ends = [], max(map(pipeline.makespan, schedules.values()))
     for n, (name, events) in enumerate(schedules.items()):
         top = n * look.height() + TITLE
-        parts.append(drawn_line(look, (name, events), top, time, ends))
-        now = moment(events, ways, time, before)
+        parts.append(_drawn_line(look, (name, events), top, time, ends))
+        now = _moment(events, ways, time, before)
         parts.append(f'<text class="t" y="{short(top - 3)}">{escape(name)}')
-        parts.append(f"</text>{drawn_pipeline(look, now, top)}")
+        parts.append(f"</text>{_drawn_pipeline(look, now, top)}")
     return "".join(parts)
 
 
@@ -377,21 +391,21 @@ def pipeline_player(schedules, ways, title):
     if not isinstance(schedules, dict) or not schedules:
         raise ValueError(f"schedules must be a dict of some, got {schedules!r}")
     schedules = {n: pipeline.check(e, ways) for n, e in schedules.items()}
-    look = look_of(schedules, ways)
-    moments = sorted({t for e in schedules.values() for t in times(e)})
+    look = _look_of(schedules, ways)
+    moments = sorted({t for e in schedules.values() for t in _times(e)})
     frames = []
     for before, time in zip([None, *moments], moments, strict=False):
         does = ". ".join(
-            told(name, events, time, look.p)
+            _schedule_in_words(name, events, time, look.p)
             for name, events in schedules.items()
         )
         words = f"{float(time):g} of {float(moments[-1]):g}. {does}"
-        drawn = drawn_moment(look, schedules, ways, time, before)
+        drawn = _drawn_moment(look, schedules, ways, time, before)
         frames.append((words, drawn))
     return reel(title, frames, len(schedules) * look.height())
 
 
-def look_of(schedules, ways):
+def _look_of(schedules, ways):
     """The Look of a film of these schedules."""
     p = 1 + max(stage for way in ways for stage, _ in way)
     if p > MOST_STAGES:
@@ -401,7 +415,7 @@ def look_of(schedules, ways):
     most = max(
         len(pile)
         for events in schedules.values()
-        for time in times(events)
+        for time in _times(events)
         for pile in saved(events, time).values()
     )
     return Look(p, most)

@@ -12,12 +12,13 @@ from shardlab.plot.axes import (
     SMALL,
     canvas,
     new_axes,
-    panels,
     refuse_empty,
     styled,
 )
 from shardlab.plot.colours import colour, shade
-from shardlab.plot.things import box, chip, wire, write
+from shardlab.plot.things import box, chip, frame, wire, write
+
+__all__ = ["ports", "ring_orders", "sum_groups", "verdicts"]
 
 # Fills of verdicts, in the order in which they come: none is an axis's hue.
 VERDICTS = (
@@ -38,32 +39,34 @@ def ports(ways, V, inside):
 
     ways     dict: title -> {chip: bytes}, of the same chips
     V        bytes of the array, the unit of the drawing
-    inside   chips of one pod; pods are drawn in two fills and named
-    returns  the figure's axes, one for each way, one below the other
+    inside   chips of one pod; of two pods
+    returns  the axes drawn on: for each way both pods and the network between
+             them; a chip's wire to it is as wide as what it sends
+    raises   ValueError for no way
     """
     refuse_empty("ways", ways, "bytes by chip")
-    most = max(max(sent.values()) for sent in ways.values()) / V
-    figure, axes = panels(
-        len(ways), 1, size=(6.4, 1.35 * len(ways) + 0.5), sharex=True
-    )
-    for ax, (title, sent) in zip(
-        np.atleast_1d(axes), ways.items(), strict=True
-    ):
+    wide = 690 / len(ways)
+    ax, pitch = canvas(690, 252), (wide - 24) / inside
+    for k, (title, sent) in enumerate(ways.items()):
+        left = k * wide + 2
+        write(ax, left, 12, title, 12.5, "left", weight="bold")
+        band = {"fill": colour("network-1"), "edge": colour("network"), "z": 2}
+        frame(ax, left, 112, wide - 24, 32, **band)
+        words = "network between pods"
+        write(ax, left + (wide - 24) / 2, 128, words, 12, zorder=4)
         for n, load in sent.items():
-            part = Fraction(load) / Fraction(V)
-            fill = shade("pod", n // inside % 2, 2)
-            ax.bar(n, float(part), 0.8, fc=fill, ec=INK, lw=0.8)
-            words = str(part) if part else "0"
-            ax.text(n, float(part), words, ha="center", va="bottom")
-        ax.set_ylim(0, 1.3 * float(most))
-        ax.set_title(title, loc="left")
-        ax.set_ylabel("part of V")
-    chips = list(ways[next(iter(ways))])
-    names = [f"{n}\npod {n // inside}" for n in chips]
-    np.atleast_1d(axes)[-1].set_xticks(chips, names)
-    np.atleast_1d(axes)[-1].set_xlabel("chip")
-    figure.tight_layout()
-    return axes
+            pod, part = n // inside, Fraction(load) / Fraction(V)
+            x, down = left + (n % inside + 0.5) * pitch, 1 - 2 * pod
+            y = 128 - 76 * down
+            ends = (x, y + 13 * down), (x, 128 - 8 * down)
+            look = (colour("network"), 18 * float(part)) if part else (LINE, 1)
+            wire(ax, *ends, *look, dashed=not part)
+            box(ax, x - 13, y - 13, 26, 26, shade("pod", pod, 2), n, z=2)
+            write(ax, x, y - 24 * down, part or 0, 12)
+        total = Fraction(sum(sent.values())) / Fraction(V)
+        words = f"together {float(total):g} V"
+        write(ax, left + (wide - 24) / 2, 244, words, 12)
+    return ax
 
 
 @styled

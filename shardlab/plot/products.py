@@ -1,14 +1,10 @@
 """Products of sharded matrices."""
 
-import numpy as np
 from matplotlib.patches import Rectangle
 
 from shardlab.plot.axes import (
     INK,
     SMALL,
-    WHOLE,
-    bare,
-    new_axes,
     panels,
     refuse_empty,
     styled,
@@ -16,45 +12,14 @@ from shardlab.plot.axes import (
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME, reel, short
 
-
-@styled
-def block_matrix(cells, title=None, rows="", columns="", ax=None):
-    """Draw a matrix of blocks with a text on each.
-
-    cells    rows of texts; a block with an empty text is drawn without a fill
-    title    above the picture; None for none
-    rows     name of the blocks of rows, such as "i", numbered from 0
-    columns  name of the blocks of columns
-    ax       the axes to draw on; None for a new figure
-    returns  the axes drawn on
-    """
-    size = len(cells), max(map(len, cells))
-    longest = max(len(words) for row in cells for words in row)
-    wide = max(2.6, 0.3 * longest)  # of a block, whose height is 1
-    ax = new_axes(ax, (0.5 * wide * size[1] + 0.6, 0.5 * size[0] + 0.6))
-    for (row, column), words in np.ndenumerate(np.array(cells, object)):
-        fill = shade("X", 0) if words else WHOLE
-        corner = wide * column, row
-        ax.add_patch(Rectangle(corner, wide, 1, fc=fill, ec=INK, lw=0.8))
-        middle = wide * (column + 0.5), row + 0.5
-        ax.text(
-            *middle, words, ha="center", va="center_baseline", fontsize=SMALL
-        )
-    for row in range(size[0] if rows else 0):
-        ax.text(-0.1, row + 0.5, f"{rows}={row}", ha="right", va="center")
-    for column in range(size[1] if columns else 0):
-        middle = wide * (column + 0.5)
-        ax.text(middle, -0.1, f"{columns}={column}", ha="center", va="bottom")
-    ax.set_xlim(-1.2, wide * size[1])
-    ax.set_ylim(-0.5, size[0])
-    return bare(ax, title)
+__all__ = ["busy", "product_player"]
 
 
 @styled
 def busy(runs, chip=0, unit=1e-6, name="µs", exposed=False):
     """Draw what the links of a chip and its arithmetic are busy with, and when.
 
-    runs     dict: title -> list of `shardlab.matmul.Work`
+    runs     dict: title -> list of `shardlab.matmul.BlockDone`
     chip     number of the chip
     unit     seconds in a unit of the time axis
     name     of that unit
@@ -62,7 +27,7 @@ def busy(runs, chip=0, unit=1e-6, name="µs", exposed=False):
     returns  the figure's axes, one for each run, one below the other. A bar is
              numbered by the block that comes in, or is multiplied
     """
-    refuse_empty("runs", runs, "matmul.Work")
+    refuse_empty("runs", runs, "matmul.BlockDone")
     blocks = 1 + max(work.block for works in runs.values() for work in works)
     _, axes = panels(
         len(runs),
@@ -139,67 +104,101 @@ def product_player(steps, N, title):
         words += f"chip 0 multiplies block {hand[0]}"
         words += ", which also goes on" if n < len(steps) else ", the last"
         terms = [[h[chip] for h in hands[: n + 1]] for chip in range(N)]
-        drawn = "".join(
-            drawn_product(chip, terms[chip], N, n > 0) for chip in range(N)
+        drawn = _frames(N) + "".join(
+            _drawn_product(chip, terms[chip], N, n > 0) for chip in range(N)
         )
-        height = 20 * N + 134
-        frames.append((words, drawn + (ring_track(N) if N > 1 else "")))
-    return reel(title, frames, height)
+        frames.append(
+            (words, drawn + (_ring_track(N) if n < len(steps) else ""))
+        )
+    return reel(title, frames, _below(N) + 90 + _depth(N))
 
 
-def ring_track(N):
+def _below(N):
+    """Where the block of A in hand and the first term of C begin, in pixels."""
+    return 20 * N + 40
+
+
+def _depth(N):
+    """Pixels by which the last term of C is lower than the first one."""
+    return (N - 1) * max(2, min(10, (FRAME / N - 90) / max(N - 1, 1)))
+
+
+def _frames(N):
+    """SVG of a frame around each chip."""
+    pitch, high = FRAME / N, short(_below(N) + 61 + _depth(N))
+    wide = short(pitch - 8)
+    frames = "".join(
+        f"M{short(chip * pitch + 1)} 1h{wide}v{high}h-{wide}z"
+        for chip in range(N)
+    )
+    return f'<path class="e" d="{frames}"/>'
+
+
+def _ring_track(N):
     """SVG of the wires of a ring, from each block of A to the next chip's."""
-    pitch, bottom = FRAME / N, 20 * N + 92
+    pitch, bottom = FRAME / N, _below(N) + 56
     parts = []
     for chip in range(N):
-        start = chip * pitch + 6 + 17
-        end = (chip + 1) % N * pitch + 6 + 5
-        low = bottom + (22 if chip < N - 1 else 32)
+        start = chip * pitch + 8 + 17
+        end = (chip + 1) % N * pitch + 8 + 5
+        low = bottom + _depth(N) + (18 if chip < N - 1 else 28)
         parts.append(
-            f"M{short(start)} {bottom + 3}V{low}H{short(end)}V{bottom + 4}"
-            f"m-4 6l4 -6l4 6"
+            f"M{short(start)} {bottom + 3}V{short(low)}"
+            f"H{short(end)}V{bottom + 4}m-4 6l4 -6l4 6"
         )
     return f'<path class="w" d="{"".join(parts)}"/>'
 
 
-def drawn_product(chip, terms, N, came):
+def _drawn_product(chip, terms, N, came):
     """SVG of one chip: the block of A in hand, the rows of B, terms of C."""
     pitch, cell = FRAME / N, 20
-    left, top = chip * pitch + 6, 26
-    below, right = top + N * cell + 10, left + 32
+    left, top = chip * pitch + 8, 26
+    below, right = _below(N), left + 32
     hand = terms[-1]
-    parts = [
-        f'<text x="{short(left)}" y="10">chip {chip}</text>',
-        f'<text x="{short(right + 50)}" y="{short(top + 10)}">B</text>',
-        f'<text x="{short(right - 11)}" y="{short(below + 70)}">C</text>',
-    ]
+    parts = [f'<text x="{short(left)}" y="16">chip {chip}</text>']
+    if chip == 0:  # the others look alike
+        parts += [
+            f'<text x="{short(left + 7)}" y="{short(below - 5)}">A</text>',
+            f'<text x="{short(right + 50)}" y="{short(top + 14)}">B</text>',
+            f'<text x="{short(right + 50)}" y="{short(below + 6)}">C</text>',
+        ]
+    idle = "".join(
+        f"M{short(right)} {top + block * cell}h44v{cell}h-44z"
+        for block in range(N)
+        if block != hand
+    )
+    parts.append(f'<path class="e" d="{idle}"/>')
     for block in range(N):
-        fill = shade("X", block, N) if block == hand else None
         place = right, top + block * cell
-        parts.append(drawn_block(*place, 44, cell, block, fill))
-    apart = max(2, min(10, (pitch - 90) / max(N - 1, 1)))
+        if block == hand:
+            fill = shade("X", block, N)
+            parts.append(_drawn_block(*place, 44, cell, block, fill))
+        else:
+            across, down = right + 18.6, place[1] + cell / 2 + 4.2
+            at = f'x="{short(across)}" y="{short(down)}"'
+            parts.append(f"<text {at}>{block}</text>")
+    apart = _depth(N) / max(N - 1, 1)
     for n, block in enumerate(terms):  # layers, the first one lowest
         place = right + n * apart, below + n * apart
         parts.append(
-            drawn_block(*place, 44, 56, block, shade("X", block, N), True)
+            _drawn_block(*place, 44, 56, block, shade("X", block, N), True)
         )
-    block = drawn_block(left, below, 22, 56, hand, shade("X", hand, N))
+    block = _drawn_block(left, below, 22, 56, hand, shade("X", hand, N))
     from_there = ((chip - 1) % N - chip) * pitch
     slide = f'<g class="s" style="--x:{short(from_there)}px;--y:0px">'
     parts.append(f"{slide}{block}</g>" if came else block)
     return "".join(parts)
 
 
-def drawn_block(x, y, width, height, number, fill, corner=False):
-    """SVG of a rectangle, filled or not, its number amid it or in a corner."""
+def _drawn_block(x, y, width, height, number, fill, corner=False):
+    """SVG of a filled rectangle, its number amid it or in a corner."""
     box = f'x="{short(x)}" y="{short(y)}" '
     box += f'width="{short(width)}" height="{short(height)}"'
-    style = f' fill="{fill}"' if fill else ""
-    ink = ' fill="#111"' if fill else ""
     if corner:
         width, height = 11, 13
     across, down = x + width / 2 - 3.4, y + height / 2 + 4.2
     return (
-        f"<rect {box}{style}/>"
-        f'<text{ink} x="{short(across)}" y="{short(down)}">{number}</text>'
+        f'<rect {box} fill="{fill}"/>'
+        f'<text fill="#111" x="{short(across)}" y="{short(down)}">'
+        f"{number}</text>"
     )

@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from html import escape
 
+__all__ = ["Programs", "programs", "without_docstrings"]
+
 # On a page and in JupyterLab alike: two columns where both have room. A line
 # that is too long goes on below, further to the right.
 _BOX = "display:flex;flex-wrap:wrap;gap:0 1em"

@@ -6,6 +6,8 @@ from shardlab import room as room_of
 from shardlab.plot.axes import INK, LINE, SMALL, SOFT, new_axes, styled
 from shardlab.plot.colours import colour
 
+__all__ = ["room", "stacked"]
+
 KINDS = {
     "weights": ("param",),
     "gradients": ("grad",),
@@ -25,11 +27,11 @@ def room(axes, runs, stays, unit=1e-6):
     unit     seconds in a unit of the time axis, as in `timeline`
     returns  axes
     """
-    most = max(room_of.most(runs[title], stays[title]) for title in runs) or 1
+    most = max(room_of.peak(runs[title], stays[title]) for title in runs) or 1
     for ax, (title, played) in zip(axes.flat, runs.items(), strict=True):
         names = [label.get_text() for label in ax.get_yticklabels()]
         floor = len(names) + 0.4
-        moments = room_of.held(played, stays[title])
+        moments = room_of.profile(played, stays[title])
         for (time, total, _), (until, _, _) in zip(
             moments, moments[1:], strict=False
         ):
@@ -66,12 +68,10 @@ def stacked(bars, title=None, limits=None, unit=1e9, name="GB on each chip"):
             label = kind if row == 0 else None
             ax.barh(row, size, 0.7, left, lw=0.6, label=label, **look)
             left += size
-        ax.annotate(f" {left:.1f}", (left, row), va="center")
+        _beside(ax, f"{left:.1f}", (left, row), va="center", zorder=4)
     for what, size in (limits or {}).items():
         ax.axvline(size / unit, ls=":", color=SOFT)
-        ax.annotate(
-            f" {what}", (size / unit, -0.75), color=SOFT, fontsize=SMALL
-        )
+        _beside(ax, what, (size / unit, -0.75), color=SOFT, fontsize=SMALL)
     ax.set_yticks(range(len(bars)), list(bars))
     ax.set(xlabel=name, ylim=(len(bars) - 0.4, -0.9))
     ax.margins(x=0.12)
@@ -79,3 +79,8 @@ def stacked(bars, title=None, limits=None, unit=1e9, name="GB on each chip"):
         ax.set_title(title)
     ax.legend(loc="lower right")
     return ax
+
+
+def _beside(ax, words, point, **look):
+    """Words a little to the right of a point."""
+    ax.annotate(words, point, (4, 0), textcoords="offset points", **look)

@@ -15,6 +15,8 @@ from shardlab.plot.things import (
     write,
 )
 
+__all__ = ["bisection", "idle_links", "reached", "rounds"]
+
 WIDE, TALL, TOP = 690, 30, 46  # the picture; a round; above the first one
 LEFT = 46  # of chip 0 in its half of the picture
 
@@ -109,32 +111,42 @@ def bisection():
     """Draw the wires across the middle of a ring, a torus and a switch.
 
     returns  the axes drawn on: 16 chips on a ring and on a torus of 4 x 4, and
-             8 at a switch; what crosses the cut is drawn strong
+             8 at a switch. One half is filled, what crosses the cut is drawn
+             strong, and arrows say how much goes each way
     source   chapter 3
     """
-    ax, cut = canvas(WIDE, 286), colour("network")
-    at = ring(ax, 112, 132, 16, 84, 22, words=[""] * 16)
+    ax, cut = canvas(WIDE, 306), colour("network")
+    half, other = shade("X", 1), colour("paper")
+    at = ring(ax, 112, 156, 16, 84, 22, words=[""] * 16)
+    for n, place in enumerate(at):
+        chip(ax, *place, 22, "", other if n < 8 else half, z=2)
     for a, b in ((0, 15), (7, 8)):
         wire(ax, at[a], at[b], cut, 4, z=0.9)
-    wire(ax, (88, 24), (136, 240), INK, 1.4, dashed=True, z=5)
-    grid = torus(ax, 276, 64, 4, 4, 46, 24, words=False)
+    grid = torus(ax, 276, 88, 4, 4, 46, 24, words=False)
+    for i, j in np.ndindex(4, 4):
+        chip(ax, *grid[i, j], 24, "", half if j < 2 else other, z=2)
     for i in range(4):
         wire(ax, grid[i, 1], grid[i, 2], cut, 4, z=0.9)
         wire(ax, grid[i, 0], grid[i, 3], cut, 2.4, bend=-15.6, z=0.9)
-    wire(ax, (345, 24), (345, 240), INK, 1.4, dashed=True, z=5)
-    below = switch(ax, 462, 68, 8, 27, 20, words=[""] * 8, name="")
-    write(ax, 510, 81, "switch", 12)
-    for x, y in below[:4]:
-        wire(ax, (x, y - 58), (x, y - 10), cut, 4, z=0.9)
+    below = switch(ax, 462, 92, 8, 27, 20, words=[""] * 8, name="")
+    write(ax, 510, 105, "switch", 12)
+    for n, (x, y) in enumerate(below):
+        chip(ax, x, y, 20, "", half if n < 4 else other, z=2)
+        if n < 4:
+            wire(ax, (x, y - 58), (x, y - 10), cut, 4, z=0.9)
     middle = (below[3][0] + below[4][0]) / 2
-    wire(ax, (middle, 24), (middle, 240), INK, 1.4, dashed=True, z=5)
-    for x, words, more in (
-        (112, "ring of 16:", "2 links cross the cut"),
-        (345, "torus of 4 × 4:", "8 links cross the cut"),
-        (middle, "8 at a switch:", "4 ports lead into each half"),
+    for x, lean, words, more in (
+        (112, 24, "ring of 16", "2 links cross"),
+        (345, 0, "torus of 4 × 4", "8 links cross"),
+        (middle, 0, "8 at a switch", "4 ports lead out"),
     ):
-        write(ax, x, 256, words, 12, weight="bold")
-        write(ax, x, 274, more, 12, ink=SOFT)
+        wire(ax, (x - lean, 48), (x + lean, 264), INK, 1.4, dashed=True, z=5)
+        for y, way in ((14, 1), (34, -1)):
+            ends = (x - 34 * way, y), (x + 34 * way, y)
+            arrow(ax, *ends, cut, 2.4, head=7)
+            write(ax, x - 54 * way, y, "V/4", 12)
+        write(ax, x, 278, words, 12, weight="bold")
+        write(ax, x, 296, more, 12, ink=SOFT)
     return ax
 
 
@@ -144,12 +156,13 @@ def idle_links():
 
     returns  the axes drawn on: the 4 x 4 chips of a cube that share a place on
              Y, X across and Z down, twice. A chip is a box with the four parts
-             of its column's block; a part that it has forgotten is empty
+             of its column's block; a part that it has forgotten is empty, and
+             wires that idle are dashed
     source   chapter 3
     """
     ax, pitch, x, y = canvas(WIDE, 330), 66, 84, 78
     for left, title, parts in (
-        (x, "before: only the X links work", range(4)),
+        (x, "before: the Z links idle", range(4)),
         (x + 362, "after forgetting: X and Z links work", None),
     ):
         middle = left + 1.5 * pitch
@@ -158,20 +171,26 @@ def idle_links():
             here = np.array([left + j * pitch, y + i * pitch])
             if j < 3:
                 wire(ax, here, here + [pitch, 0], colour("axis-x"), 2)
-            if i < 3 and parts is None:
-                wire(ax, here, here + [0, pitch], colour("axis-z"), 2)
+            if i < 3:
+                ink, thick, idle = _down(parts)
+                wire(ax, here, here + [0, pitch], ink, thick, dashed=idle)
         for n in range(4):
             ends = (left, y + n * pitch), (left + 3 * pitch, y + n * pitch)
             wire(ax, *ends, colour("axis-x"), 1.4, bend=-26)
             write(ax, left + n * pitch, 40, f"X = {n}", 11, ink=SOFT)
-            if parts is None:
-                ends = (left + n * pitch, y), (left + n * pitch, y + 3 * pitch)
-                wire(ax, *ends, colour("axis-z"), 1.4, bend=24)
+            ends = (left + n * pitch, y), (left + n * pitch, y + 3 * pitch)
+            ink, _, idle = _down(parts)
+            wire(ax, *ends, ink, 1.4, bend=24, dashed=idle)
             write(ax, left - 36, y + n * pitch, f"Z = {n}", 11, "right", SOFT)
         for i, j in np.ndindex(4, 4):
             held = range(4) if parts else (i,)
             _quarters(ax, left + j * pitch, y + i * pitch, j, held)
     return ax
+
+
+def _down(idle):
+    """Colour, width and dashes of the wires along Z."""
+    return (SOFT, 1.4, True) if idle else (colour("axis-z"), 2, False)
 
 
 def _quarters(ax, x, y, column, held):

@@ -9,6 +9,20 @@ from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME, reel, short
 from shardlab.plot.things import arrow, bar, box, frame, wire, write
 
+__all__ = [
+    "best_ways",
+    "dealt_targets",
+    "gathered_keys",
+    "merged_halves",
+    "ring_player",
+    "ring_turns",
+    "score_owners",
+    "tokens_and_heads",
+    "tokens_to_heads",
+    "way_home",
+    "what_moves",
+]
+
 PAPER = colour("paper")
 WORK = colour("arithmetic-2")
 MOVE = colour("network-1")
@@ -24,45 +38,45 @@ def what_moves(chips=4, mine=2):
 
     chips    that the tokens are cut over
     mine     the chip whose work is drawn
-    returns  the axes drawn on. A row is a chip's tokens; above the diagonal of
-             the scores lies the future
+    returns  the axes drawn on. A band is a chip; arrows that leave their band
+             are keys and values that have to move. Above the diagonal of the
+             scores lies the future
     raises   ValueError for chips that cannot be
     source   chapter 13
     """
     if whole("chips", chips) > 6 or not 0 <= whole("mine", mine, 0) < chips:
         raise ValueError(f"mine must be one of 1 to 6 chips, got {mine}")
-    ax, side, top = canvas(690, 268), 168 / chips, 56
-    write(ax, 60, 18, "MLP: a token needs only itself", 13, "left")
-    write(
-        ax, 352, 18, "attention: a query needs all keys before it", 13, "left"
-    )
-    for n in range(chips):
-        y, here = top + n * side, n == mine
-        write(ax, 52, y + side / 2, f"chip {n}", 12, "right")
-        fill = _z(n, chips)
-        box(ax, 60, y, 60, side, fill)
-        box(ax, 206, y, 60, side, fill)
-        if here:
-            way = (124, y + side / 2), (202, y + side / 2)
-            arrow(ax, *way)
-        box(ax, 352, y, 40, side, fill, z=1)
-        for k in range(chips):
-            _score(ax, (444 + k * side, y), side, n - k, fill, here)
-    for x, words in ((90, "In"), (236, "Out"), (372, "Q")):
+    ax, side, top, pitch = canvas(690, 312), 168 / chips, 62, 208 / chips
+    gold = colour("network")
+    write(ax, 62, 14, "MLP", 13, "left", weight="bold")
+    write(ax, 318, 14, "attention", 13, "left", weight="bold")
+    for x, words in ((88, "In"), (214, "Out"), (336, "Q"), (410, "K, V")):
         write(ax, x, 42, words, 12)
-    write(ax, 444 + 84, 42, "scores of all keys", 12)
-    plain = {"facecolor": WHOLE, "edgecolor": "none", "pad": 1}
-    future = 444 + 0.75 * chips * side, top + side / 2
-    write(ax, *future, "future", 12, ink=SOFT, bbox=plain, zorder=3)
+    write(ax, 522 + 84, 42, "scores of keys", 12)
+    for n in range(chips):
+        y, fill, here = top + n * pitch, _z(n, chips), n == mine
+        look = {"fill": fill, "edge": INK if here else LINE}
+        middle = y + side / 2
+        write(ax, 48, middle, f"chip {n}", 12, "right")
+        if n:
+            border = y - (pitch - side) / 2
+            wire(ax, (4, border), (686, border), LINE, 1, dashed=True, z=0.5)
+        for x, wide in ((62, 52), (188, 52), (318, 36), (388, 44)):
+            box(ax, x, y, wide, side, **look)
+        for k in range(chips):
+            _score(ax, (522 + k * side, y), side, n - k, fill, here)
+        if here:
+            arrow(ax, (118, middle), (184, middle))
+        if n <= mine:
+            off = (n - mine) * min(12, side / chips)
+            goal = top + mine * pitch + side / 2 + off
+            start, end = (436, middle), (518, goal)
+            arrow(ax, start, end, *((INK, 1.4) if here else (gold, 2.4)))
     for k in range(chips):
-        x, here = 444 + k * side, k <= mine
-        box(ax, x, top + 176, side, 24, _z(k, chips), z=1)
-        write(ax, x + side / 2, top + 188, "K, V", 12, zorder=3)
-        if here and k != mine:
-            start = x + side / 2, top + 174
-            arrow(ax, start, (start[0], top + (mine + 0.9) * side))
-    words = f"chip {mine} has K and V of its own tokens only"
-    write(ax, 436, top + 188, words, 12, "right", ink=SOFT)
+        x = 522 + (k + 0.5) * side
+        write(ax, x, top + chips * pitch + 4, f"{k}", 12)
+    words = "gold: from other chips"
+    write(ax, 62, top + chips * pitch + 28, words, 12, "left", ink=SOFT)
     return ax
 
 
@@ -183,8 +197,8 @@ def ring_turns(orders):
     raises   ValueError for another number of pieces
     source   chapter 13
     """
-    ax, pitch, side = canvas(690, 404), 352, 27
-    wide = 2 * side + 8
+    ax, pitch, side = canvas(690, 416), 352, 25
+    wide = 2 * side + 10
     for n, (title, owners) in enumerate(orders.items()):
         mine, left, total = _pieces(owners), 52 + n * pitch, 0
         chips = len(mine)
@@ -202,13 +216,13 @@ def ring_turns(orders):
                 pair = mine[chip], mine[(chip - turn) % chips]
                 most = max(most, _squares(ax, (x, y), side, *pair))
             total += most
-            write(ax, last + 8, y + side, f"{most:g}", 14, weight="bold")
+            write(ax, last + 16, y + side, f"{most:g}", 14, weight="bold")
         write(ax, last + 12, 38, "most", 12, ink=SOFT)
         y = 54 + chips * (wide + 12) + 8
         words = f"the ring takes {total:g} squares"
-        write(ax, last + 16, y, words, 13, "right", weight="bold")
-    words = "violet: needed; grey: masked; right: the most, which all wait for"
-    write(ax, 52, 394, words, 12, "left", ink=SOFT)
+        write(ax, last + 34, y, words, 13, "right", weight="bold")
+    words = "violet: needed; grey: masked\nright: the most, which all wait for"
+    write(ax, 52, 396, words, 12, "left", ink=SOFT)
     return ax
 
 
@@ -226,45 +240,49 @@ def _squares(ax, corner, side, queries, keys):
 
 @styled
 def gathered_keys(chips=4):
-    """Draw what chips hold when all have gathered keys and values.
+    """Draw a gather of keys and values, and the scatter of their gradients.
 
-    chips    that the tokens are cut over
-    returns  the axes drawn on: each keeps its own queries, and gets all keys;
-             below, the gradients of keys go back as sums
+    chips    that the tokens are cut over, a row each; a column is a block
+    returns  the axes drawn on. Left, a block is copied from the chip that has
+             it to all rows; right, a cell is the part of one chip, and a
+             column is added up where its block lives
     source   chapter 13
     """
-    ax, pitch = canvas(690, 450), 690 / whole("chips", chips)
-    for n in range(chips):
-        x, wide = 4 + n * pitch, pitch - 16
-        middle, inner = x + wide / 2, wide - 66
-        write(ax, middle, 10, f"chip {n}", 13, weight="bold")
-        for y in (22, 138, 364):
-            frame(ax, x, y, wide, 110 if y == 138 else 44)
-        box(ax, x + 58, 210, inner, 28, WORK, "attention", size=12)
-        all_parts = [(k, f"{k}") for k in range(chips)]
-        for y, name, parts in (
-            (30, "K, V", [(n, f"{n}")]),
-            (146, "Q", [(n, f"{n}")]),
-            (178, "K, V", all_parts),
-            (372, "dK, dV", [(n, f"{n}")]),
-        ):
-            write(ax, x + 8, y + 14, name, 12, "left")
-            each = inner / len(parts)
-            for k, (chip, words) in enumerate(parts):
-                place = x + 58 + k * each, y, each, 28
-                box(ax, *place, _z(chip, chips), words, size=12)
-        for start, end in ((68, 84), (116, 136), (250, 310), (342, 362)):
-            arrow(ax, (middle, start), (middle, end), SOFT)
-        words = "a part of every\nblock's gradient"
-        paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 2}
-        write(ax, middle, 278, words, 12, ink=SOFT, bbox=paper, zorder=4)
-    for y, words in (
-        (86, "forward: AllGather of K and V"),
-        (312, "backward: ReduceScatter of dK and dV"),
+    side, high, down = 216 / whole("chips", chips), 30, 54
+    ax, top, gold = canvas(690, 110 + chips * down), 74, colour("network")
+    low, every = top + chips * down, range(chips)
+    for x, title, words in (
+        (108, "forward: AllGather of K and V", "copied along its column"),
+        (440, "backward: ReduceScatter of dK and dV", "added along its column"),
     ):
-        box(ax, 4, y, 674, 28, MOVE, words, size=13)
-    words = "each chip has the summed gradient of its own keys and values"
-    write(ax, 344, 430, words, 12, ink=SOFT)
+        write(ax, x - 50, 14, title, 13, "left", weight="bold")
+        write(ax, x + 108, low, words, 12, ink=SOFT)
+        for n, k in np.ndindex(chips, chips):
+            place = x + k * side + 4, top + n * down, side - 8, high
+            home = x + (k + 0.5) * side
+            if forward := x < 400:
+                box(ax, *place, _z(k, chips), f"{k}")
+            elif n == k:
+                _parts(ax, *place[:2], place[2] / chips, chips, every, high)
+            else:
+                box(ax, *place, _z(n, chips))
+            if not n:
+                write(ax, home, 54, f"block {k}", 12, ink=SOFT)
+            if n == k:  # the chip that has this block
+                box(ax, *place, "none", line=2.6, z=2)
+            if n + 1 < chips:  # from here, or to here
+                ends = [(home, top + n * down + high + y) for y in (3, 21)]
+                ends = ends if (n >= k) == forward else ends[::-1]
+                arrow(ax, *ends, gold, 2)
+    for n in range(chips):
+        y = top + n * down
+        write(ax, 2, y + high / 2, f"chip {n}", 12, "left")
+        box(ax, 58, y, 38, high, _z(n, chips), f"Q{n}")
+        write(ax, 432, y + high / 2, f"chip {n}", 12, "right")
+    words = "a row: all that its queries need"
+    write(ax, 216, low + 18, words, 12, ink=SOFT)
+    words = "a colour: the part of a chip"
+    write(ax, 548, low + 18, words, 12, ink=SOFT)
     return ax
 
 
@@ -275,53 +293,61 @@ def tokens_to_heads(queries=8, groups=2, chips=4):
     queries  heads of queries
     groups   heads of keys and values; of fewer than chips, copies are made
     chips    that tokens are cut over, and then heads
-    returns  the axes drawn on: rows are tokens, columns heads; a copy of a
-             head of keys is hatched
+    returns  the axes drawn on: for each chip what it has of all tokens, the
+             rows, and all heads, the columns, before and after. A colour says
+             from which chip a piece is; what chip 1 has before is framed, and
+             wires say where it goes
     raises   ValueError for heads that do not divide
     source   chapter 13
     """
     for name, size in (("groups", groups), ("chips", chips)):
         if queries % whole(name, size):
             raise ValueError(f"{name} must divide {queries} heads, got {size}")
-    ax, side, high = canvas(690, 252), 20, 150
-    copies, top = max(1, chips // groups), 62
-    kinds = groups * copies
-    spots = {"Q": (64, queries), "K": (64 + (queries + 1) * side, groups)}
-    after = {"Q": (390, queries), "K": (390 + (queries + 1) * side, kinds)}
-    for n, places in enumerate((spots, after)):
-        for name, (x, heads) in places.items():
-            words = f"{heads} heads of {name}"
-            if name == "K":
-                words = f"{heads} of K"
-            write(ax, x, top - 14, words, 12, "left")
-            for c in range(chips):
-                _cut(ax, (x, top), (heads * side, high), c, chips, n)
-            for h in range(heads):
-                copy = n and name == "K" and h % copies
-                hatch = "////" if copy else None
-                box(ax, x + h * side, top, side, high, "none", hatch=hatch, z=2)
-    write(ax, 64, 18, "before: a chip has some tokens of all heads", 13, "left")
-    write(ax, 390, 18, "after: all tokens of some heads", 13, "left")
-    write(ax, 54, top + high / 2, "tokens", 12, "right", ink=SOFT)
-    arrow(ax, (322, top + high / 2), (372, top + high / 2))
-    write(ax, 347, top + high / 2 - 16, "AllToAll", 12)
-    for c in range(chips):
-        box(ax, 64 + c * 76, 228, 16, 16, _z(c, chips))
-        write(ax, 86 + c * 76, 236, f"chip {c}", 12, "left")
-    if copies > 1:
-        words = "hatched: a copy; Q needs none"
-        write(ax, 390, 236, words, 12, "left", ink=SOFT)
+    high, top, pitch = 56, 84, 78
+    row, ax = high / chips, canvas(690, 96 + 78 * chips)
+    side, gold = 172 / (queries + 1 + groups), colour("network")
+    beside = (queries + 1) * side
+    for x, title in ((58, "before: all heads"), (462, "after: all tokens")):
+        write(ax, x, 14, title, 13, "left", weight="bold")
+        write(ax, x, 60, f"{queries} heads of Q", 12, "left")
+        write(ax, x + beside, 60, f"{groups} of K", 12, "left")
+    share = queries / chips
+    for n in range(chips):
+        y, named = top + n * pitch, f"chip {n}"
+        middle = y + high / 2
+        write(ax, 50, middle, named, 12, "right")
+        write(ax, 646, middle, named, 12, "left")
+        for x, heads in ((0, queries), (beside, groups)):
+            box(ax, 58 + x, y, heads * side, high, WHOLE, edge=LINE)
+            box(ax, 462 + x, y, heads * side, high, WHOLE, edge=LINE)
+            mine = heads / chips  # of a head, if there are too few of them
+            first, wide = int(n * mine), max(1, mine)
+            _pieces_of(ax, 58 + x, y, row, side, [n], heads, chips)
+            place = 462 + x + first * side
+            _pieces_of(ax, place, y, row, side, range(chips), wide, chips)
+            for k in range(chips if n == 1 else 0):  # pieces that part
+                at = 58 + x + int(k * mine) * side
+                box(ax, at, y + row, wide * side, row, "none", line=2.2, z=2)
+            if chips > 1:
+                box(ax, place, y + row, wide * side, row, "none", line=2.2, z=2)
+        if chips > 1:
+            start = 58 + beside + groups * side + 6, top + pitch + 1.5 * row
+            look = (SOFT, 1.2) if n == 1 else (gold, 2.4)  # one stays
+            arrow(ax, start, (456, y + 1.5 * row), *look)
+    middle = (58 + beside + groups * side + 456) / 2
+    write(ax, middle, 60, "AllToAll", 13, weight="bold")
+    words = f"what chip 1 sends: {share:g} heads of Q to each"
+    write(ax, 58, top + pitch * chips - 4, words, 12, "left", ink=SOFT)
     return ax
 
 
-def _cut(ax, corner, size, n, count, across):
-    """The part of a matrix that chip n has: rows, or columns."""
-    (x, y), (wide, high) = corner, size
-    if across:
-        x, wide = x + n * wide / count, wide / count
-    else:
-        y, high = y + n * high / count, high / count
-    box(ax, x, y, wide, high, _z(n, count))
+def _pieces_of(ax, x, y, row, side, homes, heads, chips):
+    """Rows of tokens of some heads, each in the colour of its home."""
+    for home in homes:
+        box(ax, x, y + home * row, heads * side, row, _z(home, chips))
+        for h in range(1, int(heads)):
+            ends = [(x + h * side, y + (home + at) * row) for at in (0, 1)]
+            wire(ax, *ends, LINE, 0.7, z=1.2)
 
 
 @styled
@@ -360,10 +386,11 @@ def way_home(chips=4):
     return ax
 
 
-def _parts(ax, x, y, each, chips, there):
+def _parts(ax, x, y, each, chips, there, high=25):
     """The parts of a gradient that are there, each in its own place."""
     for k in there:
-        box(ax, x + k * each, y, each, 25, _z(k, chips), f"of {k}")
+        words = f"of {k}" if high == 25 else ""
+        box(ax, x + k * each, y, each, high, _z(k, chips), words)
 
 
 @styled
@@ -415,7 +442,7 @@ def tokens_and_heads(shares=3, gpus=4, heads=32):
 
 
 @styled
-def best_ways(maps, across, down, ways):
+def best_ways(maps, across, down, ways, within=None):
     """Draw which way is best for each pair of two sizes, one map a machine.
 
     maps     dict: title -> dict: (down, across) -> (way, number in the cell)
@@ -423,6 +450,7 @@ def best_ways(maps, across, down, ways):
     down     dict: size -> words beside its row, the uppermost first
     ways     dict: way -> (letter in its cells, fills): three colours, of
              cells below 1, below 10, and of all others
+    within   dict: title -> cells that a heavy line parts from the others
     returns  the axes drawn on
     raises   ValueError for a map in which a cell is missing
     source   chapter 13
@@ -446,6 +474,17 @@ def best_ways(maps, across, down, ways):
                 fill = fills[sum(number >= limit for limit in (1, 10))]
                 place = x + k * wide, y, wide, side
                 box(ax, *place, fill, f"{letter}\n{number:.0f}", size=12)
+        inner = (within or {}).get(title, ())
+        for i, row in enumerate(down):
+            for k, column in enumerate(across):
+                a, b = x + k * wide, top + i * side
+                left_of = list(across)[k - 1] if k else None
+                above = list(down)[i - 1] if i else None
+                here = (row, column) in inner
+                if k and here != ((row, left_of) in inner):
+                    wire(ax, (a, b), (a, b + side), INK, 3, z=3)
+                if i and here != ((above, column) in inner):
+                    wire(ax, (a, b), (a + wide, b), INK, 3, z=3)
         for k, words in enumerate(across.values()):
             write(ax, x + (k + 0.5) * wide, low + 14, words, 12)
     write(ax, left + pitch * len(maps) / 2, low + 34, "tokens on a chip", 12)

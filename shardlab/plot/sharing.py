@@ -7,9 +7,9 @@ from shardlab.plot.cases import (
     MOVE,
     MULTIPLY,
     SIDE,
+    labelled_arrow,
     multiplied_pair,
     titled_rows,
-    way,
 )
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.stripes import stripes
@@ -24,6 +24,8 @@ from shardlab.plot.things import (
     wire,
     write,
 )
+
+__all__ = ["cases_at_work", "local_products", "waits", "ways_round"]
 
 _DOWN, _ACROSS = 4, 2  # chips along X and along Y
 _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -107,11 +109,13 @@ def cases_at_work():
     ):
         multiplied_pair(ax, left, top, (X, None), cut, pair)
         middle = top + SIDE / 2
-        way(ax, 176, 310, middle, MOVE, "AllGather_X", "of the weights")
+        labelled_arrow(
+            ax, 176, 310, middle, MOVE, "AllGather_X", "of the weights"
+        )
         matrix(ax, 330, top, SIDE, SIDE, X)
         write(ax, 330 + SIDE + 11, middle, "·", 16)
         matrix(ax, 410, top, SIDE, SIDE)
-        way(ax, 484, 588, middle, MULTIPLY, "multiply")
+        labelled_arrow(ax, 484, 588, middle, MULTIPLY, "multiply")
         matrix(ax, 606, top, SIDE, SIDE, X, label=out)
     _tensor_parallel(ax, left, tops[2:], Y)
     return ax
@@ -122,12 +126,16 @@ def _tensor_parallel(ax, left, tops, Y):
     whole, names = (None, None), ("In[I, J]", "W_in[J, K_Y]")
     multiplied_pair(ax, left, tops[0], whole, (None, Y), names)
     words = "nothing moves"
-    way(ax, 176, 588, tops[0] + SIDE / 2, MULTIPLY, "multiply", words)
+    labelled_arrow(
+        ax, 176, 588, tops[0] + SIDE / 2, MULTIPLY, "multiply", words
+    )
     matrix(ax, 606, tops[0], SIDE, SIDE, None, Y, label="Tmp[I, K_Y]")
     names = "Tmp[I, K_Y]", "W_out[K_Y, J]"
     multiplied_pair(ax, left, tops[1], (None, Y), (Y, None), names)
     middle = tops[1] + SIDE / 2
-    way(ax, 176, 344, middle, MULTIPLY, "multiply", "each chip a term")
+    labelled_arrow(
+        ax, 176, 344, middle, MULTIPLY, "multiply", "each chip a term"
+    )
     for n in reversed(range(4)):
         box(
             ax,
@@ -139,17 +147,18 @@ def _tensor_parallel(ax, left, tops, Y):
             z=2 - n / 4,
         )
     write(ax, 364 + SIDE / 2 + 8, tops[1] - 26, "Out[I, J] {U_Y}", 12)
-    way(ax, 452, 588, middle, MOVE, "AllReduce_Y", "of activations")
+    labelled_arrow(ax, 452, 588, middle, MOVE, "AllReduce_Y", "of activations")
     matrix(ax, 606, tops[1], SIDE, SIDE, label="Out[I, J]")
 
 
 @styled
-def waits(machines, longest):
+def waits(machines, longest, wide=690):
     """Draw what products do with their time, as bars on one scale.
 
     machines  dict: name of a machine -> dict: (name, product in the notation)
               -> (µs of arithmetic, µs of waiting, what moves)
     longest   µs at the right end of the scale
+    wide      pixels of the picture; 385 fit on a phone
     returns   the axes drawn on. Violet multiplies, gold waits
     raises    ValueError if there is nothing to draw
     source    chapter 4
@@ -157,12 +166,13 @@ def waits(machines, longest):
     if not machines or not all(machines.values()):
         raise ValueError(f"machines must hold products, got {machines!r}")
     rows = sum(map(len, machines.values()))
-    ax = canvas(690, 30 + 30 * len(machines) + 62 * rows + 34)
-    unit, y = 560 / longest, 12
+    ax = canvas(wide, 30 * len(machines) + 62 * rows + 28)
+    unit, y = (wide - 130) / longest, 12
     for n, words in enumerate(("multiplies", "waits")):
         fill = (shade("arithmetic", 1, 4), shade("network", 1, 4))[n]
-        box(ax, 482 + 100 * n, y - 7, 14, 14, fill)
-        write(ax, 502 + 100 * n, y, words, 12, "left")
+        left = wide - 208 + 100 * n
+        box(ax, left, y - 7, 14, 14, fill)
+        write(ax, left + 20, y, words, 12, "left")
     top = y + 12
     for machine, products in machines.items():
         write(ax, 2, y, machine, 13, "left", weight="bold")

@@ -22,6 +22,18 @@ from shardlab.arguments import whole
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME, reel, short
 
+__all__ = [
+    "GUTTER",
+    "TALL",
+    "TOP",
+    "Look",
+    "Scene",
+    "box",
+    "scenes",
+    "step_player",
+    "text",
+]
+
 TASK = re.compile(r"([GFDBS])(\d+)'?")
 ARRAY = re.compile(r"(dW|W|In|dOut)(\d+)(_X)?")
 PRODUCTS = {
@@ -57,12 +69,12 @@ def scenes(played, stays):
     stays    list of shardlab.room.Stay, with bytes as sizes
     returns  list of Scene. The first has the rows and the tokens that are
              there before anything is brought, the last the rows that are left
-    raises   ValueError as `shardlab.room.held`
+    raises   ValueError as `shardlab.room.profile`
     """
     times = sorted({t for done in played for t in (done.start, done.end)})
     # Sums of times that are equal on paper differ by roundings.
     long = [(t, u) for t, u in pairwise(times) if u - t > 1e-6 * times[-1]]
-    changes, found = [(times[0], 0, ()), *room.held(played, stays)], []
+    changes, found = [(times[0], 0, ()), *room.profile(played, stays)], []
     for n, (time, until) in enumerate(long, start=1):
         middle = (time + until) / 2
         tasks = tuple(d.name for d in played if d.start <= middle < d.end)
@@ -78,7 +90,7 @@ def scenes(played, stays):
     return [first, *found, last]
 
 
-def layer(name):
+def _layer(name):
     """The number of a task's layer, or of an array's."""
     return int(re.search(r"\d+", name)[0])
 
@@ -119,10 +131,10 @@ class Look(NamedTuple):
         return TOP + sum(self.heights[name] + GAP for name in above)
 
 
-def refuse_misnamed(played, stays):
+def _refuse_misnamed(played, stays):
     """Raise ValueError for the name of a task or array that is not known."""
     for what, names, form in (
-        ("tasks", [done.name for done in timeline.some(played)], TASK),
+        ("tasks", [done.name for done in timeline.played_tasks(played)], TASK),
         ("arrays", [stay.what for stay in stays], ARRAY),
     ):
         wrong = [name for name in names if not form.fullmatch(name)]
@@ -131,17 +143,17 @@ def refuse_misnamed(played, stays):
             raise ValueError(f"{what} must be named {known}, got {wrong}")
 
 
-def look(played, stays, N):
+def _look(played, stays, N):
     """The Look of a film; heights are in proportion to bytes.
 
     played, stays, N  as in `step_player`
     returns  Look
     raises   ValueError for what cannot be drawn
     """
-    refuse_misnamed(played, stays)
+    _refuse_misnamed(played, stays)
     layers, most = (
-        1 + max(layer(s.what) for s in stays),
-        room.most(played, stays),
+        1 + max(_layer(s.what) for s in stays),
+        room.peak(played, stays),
     )
     if whole("N", N, least=2) > MOST_CHIPS or layers > MOST_LAYERS:
         raise ValueError(
@@ -164,7 +176,7 @@ def box(x, y, width, height):
     return f"M{short(x, y)}h{width}v{short(height)}h-{width}z"
 
 
-def drawn_fills(boxes, N):
+def _drawn_fills(boxes, N):
     """SVG of filled rectangles: pairs of one of N chips, and a box."""
     paths = {}
     for fill, where in boxes:
@@ -175,7 +187,7 @@ def drawn_fills(boxes, N):
     )
 
 
-def pieces(scene, drawn, chip):
+def _pieces(scene, drawn, chip):
     """What a chip holds, as rectangles: (whose, box, whether it comes now).
 
     Weights are filled by the chip that owns the rows; all that was made from
@@ -184,7 +196,7 @@ def pieces(scene, drawn, chip):
     scene, drawn, chip  what is seen, its Look, and number of the chip
     returns  generator of (chip for the fill, (left, top, width, height), bool)
     """
-    moving = {f"{task[0]}{layer(task)}" for task in scene.tasks}
+    moving = {f"{task[0]}{_layer(task)}" for task in scene.tasks}
     for what in scene.held:
         row, n, own = ARRAY.fullmatch(what).groups()
         x, y, width, high = drawn.place(row, chip, int(n))
@@ -202,20 +214,20 @@ def pieces(scene, drawn, chip):
             yield chip, (x, y, width, high), False
 
 
-def drawn_held(scene, drawn, chip):
+def _drawn_held(scene, drawn, chip):
     """SVG of what a chip holds; what comes over the network slides in."""
     here, coming = [], {}
-    for k, where, comes in pieces(scene, drawn, chip):
+    for k, where, comes in _pieces(scene, drawn, chip):
         (coming.setdefault(k, []) if comes else here).append((k, where))
-    parts = [drawn_fills(here, drawn.N)]
+    parts = [_drawn_fills(here, drawn.N)]
     for k, boxes in sorted(coming.items()):
         away = short((k - chip) * drawn.pitch())
         slide = f'<g class="s" style="--x:{away}px">'
-        parts.append(f"{slide}{drawn_fills(boxes, drawn.N)}</g>")
+        parts.append(f"{slide}{_drawn_fills(boxes, drawn.N)}</g>")
     return "".join(parts)
 
 
-def drawn_frames(scene, drawn):
+def _drawn_frames(scene, drawn):
     """SVG of the frames of all matrices, thick around what is multiplied."""
     frames = {"e": [], "u": []}
     for chip in range(drawn.N):
@@ -223,7 +235,7 @@ def drawn_frames(scene, drawn):
             frames["e"] += [drawn.place(row, chip, n) for row in ("W", "dW")]
         for task in scene.tasks:
             for row in PRODUCTS.get(task[0], ("", ()))[1]:
-                frames["u"].append(drawn.place(row, chip, layer(task)))
+                frames["u"].append(drawn.place(row, chip, _layer(task)))
     return "".join(
         f'<path class="{kind}" d="{"".join(box(*place) for place in places)}"/>'
         for kind, places in frames.items()
@@ -238,25 +250,25 @@ def text(words, x, y, fill=""):
     return f'<text{ink} x="{x}" y="{short(y)}">{escape(words)}</text>'
 
 
-def multiplied(scene):
+def _multiplied(scene):
     """What the chips multiply, in words; empty where they wait."""
     return " and ".join(
-        PRODUCTS[task[0]][0].format(layer(task))
+        PRODUCTS[task[0]][0].format(_layer(task))
         for task in scene.tasks
         if task[0] in PRODUCTS
     )
 
 
-def moved(scene):
+def _moved(scene):
     """What the network does, in words; empty where it is idle."""
     return " and ".join(
-        MOVES[task[0]].format(layer(task))
+        MOVES[task[0]].format(_layer(task))
         for task in scene.tasks
         if task[0] in MOVES
     )
 
 
-def said(size):
+def _bytes_in_words(size):
     """Bytes in words, in a unit that fits."""
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= unit:
@@ -264,9 +276,9 @@ def said(size):
     return f"{size:g} bytes"
 
 
-def drawn_chip(scene, drawn, chip):
+def _drawn_chip(scene, drawn, chip):
     """SVG of a chip: what it does, what it holds, and how much that is."""
-    x, words = drawn.left(chip), multiplied(scene)
+    x, words = drawn.left(chip), _multiplied(scene)
     width, below = drawn.pitch() - 11, drawn.top(None)
     long = width * scene.bytes / drawn.most
     fill = f' fill="{colour("arithmetic-1")}" class="f"'
@@ -276,14 +288,14 @@ def drawn_chip(scene, drawn, chip):
         text(f"chip {chip}", x, 10),
         f"<rect {place}{fill}/>",
         text(words or "waits", x + 4, 29.5, words),
-        drawn_held(scene, drawn, chip),
+        _drawn_held(scene, drawn, chip),
         f'<path class="h" d="{box(x, below + 2, long, 5)}"/>',
-        text(said(scene.bytes), x, below + 20),
+        text(_bytes_in_words(scene.bytes), x, below + 20),
     ]
     return "".join(parts)
 
 
-def drawn_scene(scene, drawn):
+def _drawn_scene(scene, drawn):
     """SVG of a scene: all chips, and below them the network."""
     below = drawn.top(None) + 30
     parts = [
@@ -293,33 +305,33 @@ def drawn_scene(scene, drawn):
     ]
     parts = [part.replace("<text", '<text class="r"') for part in parts]
     for chip in range(drawn.N):
-        parts.append(drawn_chip(scene, drawn, chip))
+        parts.append(_drawn_chip(scene, drawn, chip))
     numbers = [(c, n) for c in range(drawn.N) for n in range(drawn.layers)]
     middles = [drawn.left(*n) + drawn.width() / 2 - 3 for n in numbers]
     words = "".join(str(n) for _, n in numbers)
     parts.append(text(words, short(*middles), TOP - 3))
-    parts.append(drawn_frames(scene, drawn))
+    parts.append(_drawn_frames(scene, drawn))
     busy = f' fill="{colour("network-1")}" class="f"'
-    busy = busy if moved(scene) else ' class="i"'
+    busy = busy if _moved(scene) else ' class="i"'
     place = f'x="{GUTTER}" y="{short(below)}" height="20"'
     size = f'width="{short(FRAME - GUTTER - 11)}"'
     parts.append(f"<rect {place} {size}{busy}/>")
-    words = f"network: {moved(scene) or 'idle'}"
-    parts.append(text(words, GUTTER + 4, below + 14.5, moved(scene)))
+    words = f"network: {_moved(scene) or 'idle'}"
+    parts.append(text(words, GUTTER + 4, below + 14.5, _moved(scene)))
     return "".join(parts)
 
 
-def told(scene):
+def _scene_in_words(scene):
     """A scene in words."""
     does = {
         "Start": "each chip has its own rows of all weights, and its tokens",
         "End": "each chip has its own rows of weights and gradients",
     }.get(scene.name)
     if does is None:
-        products, network = multiplied(scene), moved(scene)
+        products, network = _multiplied(scene), _moved(scene)
         does = f"chips multiply {products}" if products else "chips wait"
         does += f", the network {network or 'is idle'}"
-    return f"{scene.name}: {does}; {said(scene.bytes)} on a chip"
+    return f"{scene.name}: {does}; {_bytes_in_words(scene.bytes)} on a chip"
 
 
 def step_player(played, stays, title, N=4):
@@ -333,12 +345,12 @@ def step_player(played, stays, title, N=4):
              weights is filled by the chip that owns it, a gradient by the chip
              whose tokens it is made of; heights are in proportion to bytes
     raises   ValueError for other names, for more chips or layers than there is
-             room for, and as `shardlab.room.held`
+             room for, and as `shardlab.room.profile`
     source   chapter 7
     """
-    drawn = look(played, stays, N)
+    drawn = _look(played, stays, N)
     frames = [
-        (told(scene), drawn_scene(scene, drawn))
+        (_scene_in_words(scene), _drawn_scene(scene, drawn))
         for scene in scenes(played, stays)
     ]
     return reel(title, frames, drawn.top(None) + 54)

@@ -3,6 +3,8 @@
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+__all__ = ["stripes"]
+
 
 def stripes(ax, corner, size, fill, pitch, zorder=1.0):
     """Paint every second diagonal stripe of a box, so that two colours show.

@@ -8,6 +8,8 @@ import matplotlib as mpl
 
 from shardlab.plot.colours import colour, ramp, with_variables
 
+__all__ = ["svg"]
+
 FONT = "'Source Sans 3', 'Source Sans Pro', sans-serif"
 _SAVED = {
     "svg.fonttype": "none",
@@ -36,10 +38,10 @@ def svg(figure):
         figure.savefig(
             file, format="svg", bbox_inches="tight", metadata=_NOTHING
         )
-    return of_page(file.getvalue())
+    return _of_page(file.getvalue())
 
 
-def of_page(text):
+def _of_page(text):
     """What matplotlib has written, as `svg` returns it."""
     text = re.sub(r"^.*?(?=<svg)", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from html import escape
 
+__all__ = ["Table", "table"]
+
 _SUBSCRIPT = re.compile(
     r"(?<=[A-Za-z\]}]_)[XYZ]{1,3}(?![A-Za-z0-9_])|(?<=@)[XYZ](?![A-Za-z])"
 )

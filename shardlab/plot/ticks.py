@@ -5,6 +5,8 @@ from math import ceil, floor
 import numpy as np
 from matplotlib.ticker import LogFormatter, NullFormatter
 
+__all__ = ["byte_ticks", "plain", "plain_ticks", "ticks"]
+
 
 def ticks(ax, x=None, y=None):
     """Put ticks with plain numbers at these places, and no others.
@@ -16,7 +18,9 @@ def ticks(ax, x=None, y=None):
     for axis, at in ((ax.xaxis, x), (ax.yaxis, y)):
         axis.set_minor_formatter(NullFormatter())
         if at is not None:
-            axis.set_ticks(at, [f"{n:,g}" if n < 1e6 else words(n) for n in at])
+            axis.set_ticks(
+                at, [f"{n:,g}" if n < 1e6 else _words(n) for n in at]
+            )
             axis.set_ticks([], minor=True)
     return ax
 
@@ -38,12 +42,12 @@ def byte_ticks(ax):
     return ax
 
 
-def words(n):
+def _words(n):
     """A large number in millions, such as 1.6M."""
     return f"{n / 1e6:,g}M"
 
 
-class PlainLog(LogFormatter):
+class _PlainLog(LogFormatter):
     """Numbers of a logarithmic axis as they are, or as 10⁶ where long."""
 
     def __call__(self, x, pos=None):
@@ -66,6 +70,6 @@ def plain_ticks(ax):
     """Write the numbers of logarithmic axes without raised small letters."""
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
-            axis.set_major_formatter(PlainLog())
-            axis.set_minor_formatter(PlainLog(labelOnlyBase=False))
+            axis.set_major_formatter(_PlainLog())
+            axis.set_minor_formatter(_PlainLog(labelOnlyBase=False))
     return ax

@@ -15,6 +15,8 @@ from shardlab.plot.axes import (
 )
 from shardlab.plot.colours import colour
 
+__all__ = ["timeline"]
+
 WIDTH, LETTER = 7.0, 0.077  # inches of a figure, and of a letter in a bar
 
 
@@ -50,9 +52,9 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
     )
     for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
         for done in run:
-            bar(ax, done, queues.index(done.queue), unit, most, fills, high)
+            _bar(ax, done, queues.index(done.queue), unit, most, fills, high)
         if idle is not None:
-            waits(ax, run, (idle, queues.index(idle)), unit, most)
+            _waits(ax, run, (idle, queues.index(idle)), unit, most)
             last = max(run, key=lambda done: done.end)
             at = last.end / unit + 0.008 * most, queues.index(last.queue)
             words = f"{last.end / unit:.1f} {name}"
@@ -73,7 +75,7 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
     return axes
 
 
-def fill_of(queue, row=0):
+def _fill_of(queue, row=0):
     """The colour of what a queue does: arithmetic, an axis's wires, others.
 
     queue    its name, such as "chip", "network", "network Y" or "DCN"
@@ -90,7 +92,7 @@ def fill_of(queue, row=0):
     return colour(("network-1", "network-1", "memory-2", "pod-2")[row % 4])
 
 
-def waits(ax, run, idle, unit, most):
+def _waits(ax, run, idle, unit, most):
     """Hatch the time of a run in which a queue has nothing to do.
 
     ax       the axes to draw on
@@ -109,7 +111,8 @@ def waits(ax, run, idle, unit, most):
             continue
         look = {"fc": "none", "ec": LINE, "lw": 0, "hatch": "////"}
         ax.add_patch(Rectangle((start / unit, row - 0.4), long, 0.8, **look))
-        words = "exposed" if long > 0.12 * most else ""
+        words = "idle" if queue == "network" else "exposed"
+        words = words if long > 0.12 * most else ""
         paper = {"fc": colour("paper"), "ec": "none", "pad": 1.5}
         if words:
             ax.text(
@@ -124,7 +127,7 @@ def waits(ax, run, idle, unit, most):
             )
 
 
-def bar(ax, done, row, unit, most, fills=None, high=0.32):
+def _bar(ax, done, row, unit, most, fills=None, high=0.32):
     """Draw one task, with its name where the bar is long enough for it.
 
     ax       the axes to draw on
@@ -138,7 +141,7 @@ def bar(ax, done, row, unit, most, fills=None, high=0.32):
     first = done.name.split(" ")[0]
     start, long = done.start / unit, (done.end - done.start) / unit
     own = (fills or {}).get(first)
-    fill = colour(own[0]) if own else fill_of(done.queue, row)
+    fill = colour(own[0]) if own else _fill_of(done.queue, row)
     look = {"fc": fill, "ec": INK, "lw": 0.6}
     ax.add_patch(Rectangle((start, row - 0.4), long, 0.8, **look))
     room = long / most * (WIDTH - 1) / LETTER  # letters

@@ -1,20 +1,30 @@
 """What moves in a training step, and where arrays are cut: one picture each."""
 
 from shardlab.arguments import whole
-from shardlab.memory import RECIPES, bytes_per_param
-from shardlab.plot.axes import INK, SOFT, canvas, styled
+from shardlab.plot.axes import INK, LINE, SOFT, canvas, styled
 from shardlab.plot.cases import MOVE, MULTIPLY, sheets
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import (
     arrow,
     box,
-    chip,
     crossed,
     frame,
     matrix,
     wire,
     write,
 )
+
+__all__ = [
+    "cut_orders",
+    "data_parallel_step",
+    "gather_use_drop",
+    "heads_dealt",
+    "one_step",
+    "one_weight",
+    "sequence_parallel",
+    "two_axes",
+    "zero_one",
+]
 
 _GOOD = colour("counted")
 
@@ -44,7 +54,7 @@ def one_step():
              dot is a product; what is used again comes down, dashed
     source   chapter 5
     """
-    ax = canvas(690, 352)
+    ax = canvas(690, 374)
     for name, x in _AT.items():
         weight = name[0] == "W"
         fill = colour("memory-2" if weight else "memory-1")
@@ -61,8 +71,8 @@ def one_step():
     ):
         box(ax, 84 + 110 * n, 332, 18, 14, colour(fill))
         write(ax, 108 + 110 * n, 339, words, 12, "left")
-    wire(ax, (390, 339), (424, 339), _KEPT, 1.6, dashed=True)
-    write(ax, 430, 339, "used again", 12, "left")
+    wire(ax, (84, 362), (102, 362), _KEPT, 1.6, dashed=True)
+    write(ax, 108, 362, "used again", 12, "left")
     return ax
 
 
@@ -141,6 +151,7 @@ def data_parallel_step(chips=8):
         (50, "In[B_X, D]", "own tokens"),
         (184, "W[D, F]", "whole, on each chip"),
         (344, "dW {U_X}", "of own tokens"),
+        (487, "AllReduce_X", "adds and returns"),
         (630, "dW[D, F]", "the sum, on each"),
     )
     for x, name, words in heads:
@@ -155,9 +166,7 @@ def data_parallel_step(chips=8):
         box(ax, 600, y, 60, 22, _KEPT_ALIKE)
         wire(ax, (90, middle), (154, middle), MULTIPLY, 1.2)
         arrow(ax, (214, middle), (312, middle), MULTIPLY, 1.2)
-        wire(ax, (374, middle), (420, middle), MOVE, 1.2)
-        arrow(ax, (554, middle), (598, middle), MOVE, 1.2)
-    _summed(ax, (420, top - 5, 134, high + 4))
+    _summed(ax, (412, top - 5, 150, high + 4), chips, pitch)
     _updated(ax, top + high + 2)
     return ax
 
@@ -165,15 +174,22 @@ def data_parallel_step(chips=8):
 _KEPT_ALIKE = colour("memory-2")
 
 
-def _summed(ax, place):
-    """The box over all rows in which gradients are added up."""
+def _summed(ax, place, chips, pitch):
+    """All gradients run together, are stacked, and the sum runs back to all."""
     x, y, wide, high = place
-    frame(ax, *place, fill=colour("network-1"), edge=MOVE, z=1)
-    middle = x + wide / 2, y + high / 2
-    up = {"zorder": 4}
-    write(ax, middle[0], middle[1] - 20, "AllReduce_X", 14, weight="bold", **up)
-    words = "adds up the\ngradients of\nall chips"
-    write(ax, middle[0], middle[1] + 22, words, 12, **up)
+    frame(ax, *place, fill=colour("network-1"), edge=MOVE, z=0.2)
+    middle, strip = y + high / 2, 8
+    left, right = x + wide / 2 - 24, x + wide / 2 + 24
+    for n in range(chips):
+        row = y + 16 + n * pitch
+        place = middle + (n - chips / 2) * strip
+        wire(ax, (374, row), (x, row), MOVE, 1.2)
+        wire(ax, (x, row), (left, place + strip / 2), MOVE, 1.2)
+        box(ax, left, place, right - left, strip, shade("X", n, chips))
+        wire(ax, (right, middle), (x + wide, row), MOVE, 1.2)
+        arrow(ax, (x + wide, row), (598, row), MOVE, 1.2)
+    low = middle + chips / 2 * strip + 14
+    write(ax, x + wide / 2, low, "sum", 12, zorder=4)
 
 
 def _updated(ax, y):
@@ -192,68 +208,200 @@ def _updated(ax, y):
 
 
 @styled
+def one_weight(rows=5, inner=3, columns=6, at=(1, 3)):
+    """Draw where one element of Q goes in P Q = R, and what comes back.
+
+    rows, inner, columns  sizes I, J and K of P[I, J], Q[J, K] and R[I, K]
+    at       (j, k) of the element
+    returns  the axes drawn on. On the left the element, the column of P that
+             it is multiplied with and the column of R that it enters; on the
+             right the same two columns, whose product is its gradient
+    raises   ValueError for an element that Q does not have
+    source   chapter 5
+    """
+    j, k = at
+    if not (0 <= j < inner and 0 <= k < columns):
+        raise ValueError(f"at must be an element of Q, got {at!r}")
+    ax, side, top = canvas(690, 170), 16, 62
+    panels = (
+        ("forward: one element reaches one column", "R", "Q"),
+        ("backward: that column comes back to it", "dR", "dQ"),
+    )
+    for left, (title, third, second) in zip((8, 372), panels, strict=True):
+        write(ax, left, 14, title, 13, "left", weight="bold")
+        back = third == "dR"
+        # Forward P, Q, R; backward P, dR and then dQ, which they make.
+        order = [("P", rows, inner), (second, inner, columns)]
+        order.append((third, rows, columns))
+        if back:
+            order = [order[0], order[2], order[1]]
+        x = left + 14
+        for place, (name, high, wide) in enumerate(order):
+            y = top + (rows - high) * side / 2
+            for r in range(high):
+                for c in range(wide):
+                    if name in _OF_Q:
+                        marked = (r, c) == at
+                    else:
+                        marked = c == (j if name == "P" else k)
+                    tint = "arithmetic-3" if name in _OF_Q else "arithmetic-2"
+                    fill = colour(tint if marked else "paper")
+                    box(ax, x + c * side, y + r * side, side, side, fill)
+            middle = x + wide * side / 2
+            write(ax, middle, top - 14, name, 12)
+            write(
+                ax, middle, top + rows * side + 12, _INDEX[name], 11, ink=SOFT
+            )
+            x += wide * side
+            if place < 2:
+                sign = "·" if place == 0 else "="
+                write(ax, x + 14, top + rows * side / 2, sign, 14)
+                x += 28
+    return ax
+
+
+_OF_Q = ("Q", "dQ")
+_INDEX = {"P": "column j", "Q": "j, k", "R": "column k"}
+_INDEX |= {"dR": "column k", "dQ": "j, k"}
+
+
+@styled
 def zero_one(chips=4):
     """Draw ZeRO-1: an AllReduce taken apart, the update in the middle of it.
 
     chips    along X, 2 to 4
-    returns  the axes drawn on. A ReduceScatter leaves each chip the sum for
-             its own rows, it updates these, and an AllGather brings all rows
+    returns  the axes drawn on. From above, what each chip has: the gradient
+             of its own tokens, the sum for its own rows, the new weights of
+             these rows, all rows. Lines go wherever a row goes
     raises   ValueError for other numbers
     source   chapter 7
     """
+    _four_at_most(chips)
+    ax = canvas(440, 376)
+    _descent(ax, 112, 34, *_ZERO_1, chips)
+    right, top, bottom = 348, _level(0) + _HIGH, _level(3)
+    wire(ax, (right, top), (right, bottom), MOVE, 1.4)
+    for y in (top, bottom):
+        wire(ax, (right - 6, y), (right, y), MOVE, 1.4)
+    both = "together\nthe bytes\nof one\nAllReduce"
+    write(ax, right + 8, (top + bottom) / 2, both, 12, "left", ink=MOVE)
+    return ax
+
+
+@styled
+def gather_use_drop(chips=4):
+    """Draw FSDP: what each chip has of one matrix, in the order of a step.
+
+    chips    along X, 2 to 4
+    returns  the axes drawn on. On the left the forward pass, from above: own
+             rows, gathered, used, dropped; on the right the backward pass:
+             own rows, gathered, the gradient of own tokens, and the sum for
+             own rows. Lines go wherever a row goes
+    raises   ValueError for other numbers
+    source   chapter 7
+    """
+    _four_at_most(chips)
+    ax = canvas(690, 376)
+    for left, (title, *levels) in zip((106, 470), _FSDP, strict=True):
+        write(ax, left - 102, 14, title, 13, "left", weight="bold")
+        _descent(ax, left, 34, *levels, chips)
+    return ax
+
+
+def _four_at_most(chips):
+    """Refuse more chips than fit beside each other."""
     if whole("chips", chips, least=2) > 4:
         raise ValueError(f"chips must be at most 4, got {chips}")
-    ax, top, pitch = canvas(690, 370), 92, 62
-    wide, high = 66, 48
-    places = (46, 236, 420, 612)
-    heads = (
-        "dW {U_X}\nof own tokens",
-        "dW[D_X, F]\nsum, own rows",
-        "W[D_X, F]\nown rows, new",
-        "W[D, F]\nall rows, new",
-    )
-    for x, words in zip(places, heads, strict=True):
-        write(ax, x + wide / 2, top - 24, words, 12)
-    for n in range(chips):
-        y = top + n * pitch
-        write(ax, 36, y + high / 2, f"chip {n}", 11, "right", ink=SOFT)
-        box(ax, places[0], y, wide, high, shade("X", n, chips))
-        for x in places[1:3]:
-            matrix(ax, x, y, wide, high, ("X", chips), held=_only(n))
-        matrix(ax, places[3], y, wide, high, ("X", chips))
-    middle = top + (chips * pitch - 14) / 2
-    names = (
-        ("Reduce-\nScatter_X", MOVE),
-        ("Adam on\nown rows", MULTIPLY),
-        ("AllGather_X", MOVE),
-    )
-    for n, (name, ink) in enumerate(names):
-        start, end = places[n] + wide + 12, places[n + 1] - 14
-        arrow(ax, (start, middle), (end, middle), ink, 2.4, head=8)
-        up = 18 + 7 * name.count("\n")
-        write(
-            ax, (start + end) / 2, middle - up, name, 12, ink=ink, weight="bold"
-        )
-    x = (places[1] + wide + places[2]) / 2
-    kept = RECIPES["mixed-precision"]
-    own, all_bytes = kept.master + kept.m + kept.v, bytes_per_param(kept)
-    words = f"{own} of the {all_bytes} bytes\na parameter are\nneeded only here"
-    write(ax, x, middle + 34, words, 11, ink=SOFT)
-    left, right, y = places[0], places[3] + wide, 26
-    wire(ax, (left, y), (right, y), MOVE, 1.4)
-    for end in (left, right):
-        wire(ax, (end, y), (end, y + 8), MOVE, 1.4)
-    words = "AllReduce_X = ReduceScatter_X + AllGather_X: the same bytes"
-    write(ax, (left + right) / 2, 12, words, 12, ink=MOVE)
-    write(
-        ax,
-        345,
-        top + chips * pitch + 8,
-        "master weights and moments of a row lie on one chip only",
-        12,
-        ink=SOFT,
-    )
-    return ax
+
+
+# What chips have, level below level, and what leads from one to the next.
+_WIDE, _HIGH, _APART, _DEEP = 46, 36, 56, 92
+
+
+def _level(n):
+    """Where the level with this number begins, in pixels from the top."""
+    return 46 + n * _DEEP
+
+
+def _descent(ax, left, names_at, levels, moves, chips):
+    """Draw what each chip has, level below level, and the ways between.
+
+    levels   (notation, words, kind) each; of kind "own" and "whole" are rows
+             of a matrix, "term" is a chip's term of all rows, "tokens" are
+             rows of activations
+    moves    (name, colour, words) each; between own rows and all of them
+             lines go from every chip to every chip, elsewhere arrows straight
+             down; nothing leads to what a drop leaves
+    """
+    xs = [left + k * _APART for k in range(chips)]
+    for k, x in enumerate(xs):
+        write(ax, x + _WIDE / 2, names_at, f"chip {k}", 11, ink=SOFT)
+    for n, (notation, words, kind) in enumerate(levels):
+        y = _level(n)
+        write(ax, left - 12, y + 9, notation, 12, "right")
+        write(ax, left - 12, y + 26, words, 11, "right", ink=SOFT)
+        for k, x in enumerate(xs):
+            fill = shade("X", k, chips)
+            if kind == "term":
+                box(ax, x, y, _WIDE, _HIGH, fill)
+            elif kind == "tokens":
+                box(ax, x, y + 10, _WIDE, 16, fill)
+            else:
+                held = {"held": _only(k)} if kind == "own" else {}
+                matrix(ax, x, y, _WIDE, _HIGH, ("X", chips), **held)
+    for n, (name, ink, words) in enumerate(moves):
+        start, end = _level(n) + _HIGH + 3, _level(n + 1) - 3
+        middle = (start + end) / 2
+        write(ax, left - 12, middle - 8, name, 12, "right", ink=ink, weight=700)
+        write(ax, left - 12, middle + 8, words, 11, "right", ink=SOFT)
+        kinds = levels[n][2], levels[n + 1][2]
+        crossing = kinds in (("own", "whole"), ("term", "own"))
+        for k, x in enumerate(xs):
+            root = (x + _WIDE / 2, start)
+            if not crossing and ink != INK:  # what is dropped goes nowhere
+                arrow(ax, root, (root[0], end), ink)
+            for j, to in enumerate(xs if crossing else ()):
+                row = k if kinds[0] == "own" else j  # whose row goes this way
+                tip = (to + _WIDE / 2, end)
+                wire(ax, root, tip, INK, 2.4)
+                wire(ax, root, tip, shade("X", row, chips), 1.6, z=0.5)
+
+
+_OWN, _WHOLE = ("W[D_X, F]", "own rows", "own"), ("W[D, F]", "whole", "whole")
+_TERM = ("dW {U_X}", "of own tokens", "term")
+_ZERO_1 = (
+    (
+        _TERM,
+        ("dW[D_X, F]", "sum, own rows", "own"),
+        ("W[D_X, F]", "new, own rows", "own"),
+        ("W[D, F]", "new, all rows", "whole"),
+    ),
+    (
+        ("ReduceScatter", MOVE, "over X"),
+        ("Adam", MULTIPLY, "on own rows"),
+        ("AllGather", MOVE, "over X"),
+    ),
+)
+_FSDP = (
+    (
+        "forward",
+        (_OWN, _WHOLE, ("Out[B_X, F]", "own tokens", "tokens"), _OWN),
+        (
+            ("AllGather", MOVE, "just in time"),
+            ("In · W", MULTIPLY, "on each chip"),
+            ("drop W", INK, "but own rows"),
+        ),
+    ),
+    (
+        "backward",
+        (_OWN, _WHOLE, _TERM, ("dW[D_X, F]", "sum, own rows", "own")),
+        (
+            ("AllGather", MOVE, "once more"),
+            ("dIn and dW", MULTIPLY, "then drop W"),
+            ("ReduceScatter", MOVE, "then Adam"),
+        ),
+    ),
+)
 
 
 def _only(row):
@@ -267,8 +415,8 @@ def sequence_parallel(chips=4):
 
     chips    along Y
     returns  the axes drawn on: a block from left to right; between the blocks
-             activations are cut by tokens, inside by width; the AllGather g
-             and its mirror stand where the cut changes
+             activations are cut by tokens, inside by width; an AllGather
+             and its mirror image stand where the cut changes
     source   chapter 8
     """
     ax, y, wide, high = canvas(690, 312), 112, 50, 80
@@ -302,18 +450,20 @@ def sequence_parallel(chips=4):
         arrow(ax, (start, middle), (end, middle), MULTIPLY, 1.2)
         place = (start + end) / 2, y + high + 16
         write(ax, *place, words, 11, ink=MULTIPLY)
-    for start, end, name, forward, backward in (
-        (146, 240, "g", "AllGather_Y", "ReduceScatter_Y"),
-        (450, 543, "g̅", "ReduceScatter_Y", "AllGather_Y"),
+    for start, end, forward, backward in (
+        (146, 240, "AllGather_Y", "ReduceScatter_Y"),
+        (450, 543, "ReduceScatter_Y", "AllGather_Y"),
     ):
         x = (start + end) / 2
-        arrow(ax, (start, middle), (end, middle), MOVE, 2.4, head=8)
-        fill = colour("network-1")
-        chip(ax, x, middle - 28, 30, name, fill, letters=15)
-        for n, words in enumerate(("forward", "backward")):
-            low = middle + 22 + 44 * n
-            write(ax, x, low, words, 11, ink=SOFT)
-            kind = (forward, backward)[n]
+        for way, y, kind in (
+            ("forward", middle - 22, forward),
+            ("backward", middle + 30, backward),
+        ):
+            ends = (start, y), (end, y)
+            ends = ends if way == "forward" else ends[::-1]
+            arrow(ax, *ends, MOVE, 2.4, head=8)
+            low = y - 36 if way == "forward" else y + 20
+            write(ax, x, low, way, 11, ink=SOFT)
             write(ax, x, low + 16, kind, 11, ink=MOVE)
     words = "a norm needs whole rows, and a cut by tokens leaves them whole"
     write(ax, 345, 292, words, 12, ink=SOFT)
@@ -327,8 +477,10 @@ def heads_dealt(queries=8, groups=2, chips=4):
     queries  query heads; a multiple of `groups` and of `chips`
     groups   heads of keys and values, each for queries / groups query heads
     chips    along Y; where there are more than groups, a group is copied
-    returns  the axes drawn on. A chip gets neighbouring query heads, and the
-             keys and values that they read; a hatched one is a copy
+    returns  the axes drawn on, with a row for each chip. It has neighbouring
+             query heads, the keys and values that they read, and their parts
+             of the weights, of which the rest is empty; a hatched one is a
+             copy, and copies whose gradients are added are joined in gold
     raises   ValueError for heads that do not divide
     source   chapter 8
     """
@@ -336,50 +488,94 @@ def heads_dealt(queries=8, groups=2, chips=4):
         if queries % whole(name, size):
             raise ValueError(f"{name} must divide {queries} heads, got {size}")
     each, share = queries // chips, queries // groups
-    ax, pitch = canvas(690, 236), 600 / chips
-    write(ax, 0, 84, "queries", 12, "left")
-    write(ax, 0, 150, "keys,\nvalues", 12, "left")
-    seen = set()
+    ax, pitch = canvas(690, 62 + 84 * chips), 84
+    for x, words in (
+        (83, "In[B, D]"),
+        (160 + 7.5 * queries, "W_Q, and W_K, W_V"),
+        (336 + min(60, 16 * each), "heads"),
+        (525, "W_O"),
+        (642, "Out {U_Y}"),
+    ):
+        write(ax, x, 12, words, 12, weight="bold")
+    seen, copies = {}, 0
     for k in range(chips):
-        x, fill = 72 + k * pitch, shade("Y", k, chips)
-        frame(ax, x, 22, pitch - 14, 168, f"chip {k}")
+        y, fill = 66 + k * pitch, shade("Y", k, chips)
         own = range(k * each, (k + 1) * each)
-        room = (pitch - 34) / each
-        side = min(40, room - 5)
+        frame(ax, 1, y - 40, 688, 80, edge=colour("grid"))
+        write(ax, 10, y, f"chip {k}", 12, "left", ink=SOFT)
+        box(ax, 58, y - 20, 50, 40)
+        arrow(ax, (111, y), (138, y), MULTIPLY, 1.4)
+        _own_blocks(ax, (160, y - 34), (15 * queries, 28), queries, own, fill)
+        right = 160 + 15 * queries
+        arrow(ax, (right + 4, y - 20), (332, y - 20), MULTIPLY, 1.4)
+        side = min(28, 112 / each - 5)
         for n, head in enumerate(own):
-            box(ax, x + 10 + n * room, 64, side, 40, fill, head, size=12)
+            x = 336 + n * (side + 5)
+            box(ax, x, y - 34, side, 28, fill, head, size=12)
         kinds = sorted({head // share for head in own})
+        wide = 15 * share
+        for group in range(groups):
+            tone, hatch = "none", None
+            if group in kinds:
+                tone = shade("pod", group, max(groups, 2))
+                hatch = "////" if group in seen else None
+            look = {"hatch": hatch, "edge": INK if group in kinds else LINE}
+            box(ax, 160 + wide * group, y + 8, wide, 26, tone, **look)
+        arrow(ax, (right + 4, y + 21), (332, y + 21), MULTIPLY, 1.4)
         for group in kinds:
             first = [i for i, head in enumerate(own) if head // share == group]
-            left = x + 10 + first[0] * room
-            wide = (first[-1] - first[0]) * room + side
+            left = 336 + first[0] * (side + 5)
+            across = (first[-1] - first[0]) * (side + 5) + side
             hatch = "////" if group in seen else None
             tone = shade("pod", group, max(groups, 2))
-            box(ax, left, 132, wide, 36, tone, hatch=hatch)
-            box(
-                ax,
-                left + wide / 2 - 12,
-                140,
-                24,
-                20,
-                colour("paper"),
-                group,
-                z=2,
-            )
-            seen.add(group)
+            box(ax, left, y + 10, across, 24, tone, hatch=hatch)
+            place = left + across / 2 - 9, y + 13, 18, 18
+            box(ax, *place, colour("paper"), group, z=2, size=11)
             for i in first:
-                up = x + 10 + i * room + side / 2
-                arrow(ax, (up, 131), (up, 106), SOFT, 1, head=4)
-    kept = sum(
-        len({h // share for h in range(k * each, (k + 1) * each)})
-        for k in range(chips)
-    )
+                up = 336 + i * (side + 5) + side / 2
+                arrow(ax, (up, y + 9), (up, y - 5), SOFT, 1, head=4)
+            if group in seen:
+                copies += 1
+                _joined(ax, 150, seen[group], y + 21)
+            seen[group] = y + 21
+        after = 336 + each * (side + 5)
+        arrow(ax, (after + 2, y), (494, y), MULTIPLY, 1.4)
+        place, size = (500, y - 34), (50, 68)
+        _own_blocks(ax, place, size, queries, own, fill, down=True)
+        arrow(ax, (554, y), (614, y), MULTIPLY, 1.4)
+        box(ax, 617, y - 20, 50, 40, fill, f"term {k}", size=12)
     words = f"{queries} query heads, {groups} heads of keys and values"
     words += f", {chips} chips"
-    if kept > groups:
-        words += f": {kept - groups} copies (hatched)"
-    write(ax, 72, 212, words, 12, "left", ink=SOFT)
+    if copies:
+        words += f": {copies} copies (hatched)"
+    write(ax, 345, 52 + pitch * chips, words, 12, ink=SOFT)
     return ax
+
+
+def _own_blocks(ax, place, size, count, own, fill, down=False):
+    """A weight in blocks, a column or a row for each head, its own filled."""
+    (x, y), (width, height) = place, size
+    dx, dy = (0, height / count) if down else (width / count, 0)
+    for n in range(count):
+        look = (fill, INK, 1.2) if n in own else ("none", LINE, 1)
+        box(
+            ax,
+            x + n * dx,
+            y + n * dy,
+            dx or width,
+            dy or height,
+            look[0],
+            edge=look[1],
+            z=look[2],
+        )
+
+
+def _joined(ax, x, start, end):
+    """Join two copies at heights, whose gradients are added, in gold."""
+    for y in (start, end):
+        wire(ax, (x, y), (x + 9, y), MOVE, 2)
+    wire(ax, (x, start), (x, end), MOVE, 2)
+    write(ax, x - 9, (start + end) / 2, "+", 16, ink=MOVE)
 
 
 _ORDERS = {

@@ -1,4 +1,6 @@
-"""What wires carry: rings with words on their links, ways out, and nodes."""
+"""What wires carry: blocks and parts on links, ways out, and nodes."""
+
+from fractions import Fraction
 
 import numpy as np
 
@@ -7,70 +9,165 @@ from shardlab.plot.axes import (
     SOFT,
     WHOLE,
     canvas,
-    refuse_empty,
     styled,
 )
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.things import arrow, box, chip, cloud, frame, wire, write
 
+__all__ = [
+    "exchanged_parts",
+    "gather_traffic",
+    "hierarchy",
+    "ways_out",
+]
+
 MOVE = colour("network")
 WIDE = 690  # pixels of a picture
-RADIUS, WIDER = 100, 120  # of a ring, and of one of up to four chips
-ASIDE = 9  # of an arrow beside its wire, where both ways are in use
+RADIUS = 100  # of a ring
 
 
 @styled
-def ring_links(rings, N):
-    """Draw rings of chips, and what crosses each of their links in words.
+def gather_traffic(steps, N):
+    """Draw a gather one way round: its first step, and what each link carries.
 
-    rings    dict: title -> {(source, destination): words}, of neighbours
-    N        chips on each ring, 3 to 8
-    returns  the axes drawn on. Chip 0 is at the top left; what goes to the
-             next chip runs outside with the clock, what goes to the one before
-             inside against it
-    raises   ValueError for no ring, other numbers, or chips without a wire
+    steps    list of steps, each a list of `shardlab.ring.Hop`, of all of a
+             ring's links, of which each carries one chunk a step
+    N        chips on the ring, 3 to 8
+    returns  the axes drawn on: left the ring, right a row for each link and a
+             column for each step. A block has the shade of the chip on which
+             it started; a dashed one is the block that the link never carries
+    raises   ValueError for other numbers, and links without one chunk a step
     source   chapter 3
     """
-    refuse_empty("rings", rings, "words on links")
     if not 3 <= N <= 8:
         raise ValueError(f"N must be 3 to 8, got {N}")
-    share, radius = WIDE / len(rings), RADIUS if N > 4 else WIDER
-    half = radius * np.cos(np.pi / N)  # of the height
-    ax = canvas(WIDE, 2 * half + 130)
+    carried = [{hop.source: hop.chunk for hop in step} for step in steps]
+    all_links = [(k, (k + 1) % N) for k in range(N)]
+    used = [sorted((h.source, h.destination) for h in step) for step in steps]
+    if used != [all_links] * (N - 1):
+        raise ValueError(f"steps must use all {N} links of a ring, one way")
+    half, pitch, left = RADIUS * np.cos(np.pi / N), 26, 452
+    ax, top = canvas(WIDE, 2 * half + 104), 54
+    middle = np.array([160, half + 62])
+    write(ax, middle[0], 12, "the first step", 13, weight="bold")
     turns = (2 * np.arange(N) - 1) * np.pi / N - np.pi / 2
-    around = radius * np.stack([np.cos(turns), np.sin(turns)], 1)
-    for n, (title, carried) in enumerate(rings.items()):
-        middle = np.array([(n + 0.5) * share, half + 76])
-        write(ax, middle[0], 14, title, 13, weight="bold")
-        at, both = middle + around, _both_ways(carried)
-        for k in range(N):
-            wire(ax, at[k], at[(k + 1) % N], colour("axis-x"), 1.4)
-        for (source, to), words in carried.items():
-            if (to - source) % N not in (1, N - 1):
-                raise ValueError(f"{source} and {to} are no neighbours of {N}")
-            out = 1 if (to - source) % N == 1 else -1
-            _on_link(ax, middle, (at[source], at[to]), words, out, both)
-        for k, place in enumerate(at):
-            chip(ax, *place, 30, k, shade("X", k, N))
+    at = middle + RADIUS * np.stack([np.cos(turns), np.sin(turns)], 1)
+    for k in range(N):
+        wire(ax, at[k], at[(k + 1) % N], colour("axis-x"), 1.4)
+        words = f"block {carried[0][k]}"
+        _on_link(ax, middle, (at[k], at[(k + 1) % N]), words)
+    for k, place in enumerate(at):
+        chip(ax, *place, 30, k, shade("X", k, N))
+    wide = (len(steps) + 1) * pitch
+    title = "what each link carries, step by step"
+    write(ax, left + wide / 2 - 30, 12, title, 13, weight="bold")
+    for n in range(len(steps)):
+        write(ax, left + (n + 0.5) * pitch, top - 12, n + 1, 12, ink=SOFT)
+    write(ax, left + wide - pitch / 2 + 3, top - 12, "never", 12, ink=SOFT)
+    for k in range(N):
+        y = top + k * pitch
+        words = f"link {k}→{(k + 1) % N}"
+        write(ax, left - 5, y + pitch / 2, words, 12, "right")
+        for n, step in enumerate(carried):
+            fill = shade("X", step[k], N)
+            box(ax, left + n * pitch, y, pitch, pitch, fill, step[k])
+        (missing,) = {*range(N)} - {step[k] for step in carried}
+        x, inner = left + wide - pitch + 6, pitch - 6
+        look = {"edge": LINE, "ink": SOFT, "size": 11}
+        box(ax, x, y + 3, inner, inner, "none", missing, **look)
     return ax
 
 
-def _both_ways(carried):
-    return any((to, source) in carried for source, to in carried)
-
-
-def _on_link(ax, middle, ends, words, out, both):
-    """An arrow along a link, outside or inside of the ring, and its words."""
+def _on_link(ax, middle, ends, words):
+    """An arrow along a link of a ring, and outside of it its words."""
     start, end = ends
     ahead = (end - start) / np.hypot(*(end - start))
-    right = np.array([ahead[1], -ahead[0]]) * (ASIDE if both else 0)
-    tail, tip = start + 19 * ahead + right, end - 19 * ahead + right
-    arrow(ax, tail, tip, MOVE, 2.2, head=8)
+    arrow(ax, start + 19 * ahead, end - 19 * ahead, MOVE, 2.2, head=8)
     away = (start + end) / 2 - middle
-    away = away / np.hypot(*away) * out
-    x, y = (start + end) / 2 + right + away * 9
+    away = away / np.hypot(*away)
+    x, y = (start + end) / 2 + away * 9
     at = "middle" if abs(away[0]) < 0.3 else "left" if away[0] > 0 else "right"
     write(ax, x, y + away[1] * 11, words, 12, at)
+
+
+@styled
+def exchanged_parts(steps, N):
+    """Draw how far the parts of an AllToAll go, and which cross one link.
+
+    steps    list of steps of `shardlab.ring.all_to_all_steps`, on a ring used
+             both ways, its ties split
+    N        chips on the ring: 4, 6 or 8
+    returns  the axes drawn on: left the parts of chip 0, each as long as its
+             way, right all parts that cross one link to the right. A part of
+             which half goes either way has a bar of half the height
+    raises   ValueError for other numbers
+    source   chapter 3
+    """
+    if N not in (4, 6, 8):
+        raise ValueError(f"N must be 4, 6 or 8, got {N}")
+    hops = [hop for step in steps for hop in step]
+    whole, half = max(hop.bytes for hop in hops), N // 2
+    own = [h for h in hops if h.chunk[0] == 0 == h.source]
+    across = [h for h in hops if h.source == half - 1 and h.way == 1]
+    ax = canvas(WIDE, 104 + 20 * max(len(across), N + 2))
+    _ways_of_one(ax, own, whole, N)
+    _over_one_link(ax, across, whole, N)
+    return ax
+
+
+def _ways_of_one(ax, own, whole, N):
+    """Chip 0 in the middle, and its parts on their ways to both sides."""
+    half, middle, pitch = N // 2, 154, 34
+    write(ax, middle, 12, "the ways of chip 0's parts", 13, weight="bold")
+    for place in range(-half, half + 1):
+        x, number = middle + place * pitch, place % N
+        if place < half:
+            wire(ax, (x, 48), (x + pitch, 48), colour("axis-x"), 1.4)
+        chip(ax, x, 48, 22, number, shade("X", number, N))
+    far, total = half * pitch, 0
+    for hop in own:
+        to = hop.chunk[1]
+        hops = to if hop.way == 1 else N - to
+        total += Fraction(hop.bytes, whole) * hops
+        tall, wide = 18 * hop.bytes / whole, hops * pitch
+        y = 70 + (hops - 1) * 40 + 9
+        x = middle if hop.way == 1 else middle - wide
+        split = hop.bytes < whole
+        words = f"0→{to}"
+        fill = shade("X", to, N)
+        box(ax, x, y - tall / 2, wide, tall, fill, "" if split else words)
+        if split:
+            write(ax, x + wide / 2, y + 15, f"half of {words}", 12)
+    y = 70 + half * 40 + 12
+    wire(ax, (middle - far, y - 8), (middle + far, y - 8), LINE, 1)
+    write(ax, middle, y + 10, f"{total} hops, by two links", 12, weight="bold")
+
+
+def _over_one_link(ax, across, whole, N):
+    """All chips in a row, and the parts that pass the link in the middle."""
+    half, left, pitch = N // 2, 424, 34
+    at = [left + chip * pitch for chip in range(N)]
+    link = f"{half - 1}→{half}"
+    write(ax, 532, 12, f"what crosses the link {link}", 13, weight="bold")
+    rows = sorted(across, key=lambda hop: hop.chunk)
+    band = at[half - 1] + 12, pitch - 24
+    low = 70 + 20 * len(rows)
+    box(ax, band[0], 34, band[1], low - 30, colour("network-1"), line=0, z=0.1)
+    for number, x in enumerate(at):
+        if number < N - 1:
+            strong = number == half - 1
+            ink = MOVE if strong else colour("axis-x")
+            wire(ax, (x, 48), (x + pitch, 48), ink, 4 if strong else 1.4)
+        chip(ax, x, 48, 22, number, shade("X", number, N))
+    for row, hop in enumerate(rows):
+        (start, to), y = hop.chunk, 78 + 20 * row
+        tall, wide = 14 * hop.bytes / whole, (to - start) * pitch
+        box(ax, at[start], y - tall / 2, wide, tall, shade("X", to, N))
+        words = f"½ {start}→{to}" if hop.bytes < whole else f"{start}→{to}"
+        write(ax, at[start] - 5, y, words, 12, "right")
+    parts = sum(Fraction(hop.bytes, whole) for hop in rows)
+    words = f"{parts} parts of {N * N}: V/{Fraction(N * N, parts)}"
+    write(ax, 532, low + 16, words, 12, weight="bold")
 
 
 @styled
@@ -87,7 +184,7 @@ def ways_out(tpu, gpu):
             f"tpu must be on a torus and gpu at a switch, got {tpu.name!r} "
             f"and {gpu.name!r}"
         )
-    ax, y = canvas(WIDE, 236), 112
+    ax, y = canvas(WIDE, 206), 112
     link, port, card = (
         f"{rate / 1e9:g}" for rate in (tpu.link_bw, gpu.link_bw, gpu.dcn_bw)
     )
@@ -110,8 +207,6 @@ def ways_out(tpu, gpu):
     ):
         write(ax, x, 14, title, 13, weight="bold")
         write(ax, x, 196, words, 14, ink=MOVE, weight="bold")
-    words = "gold arrows go out, grey ones come in at the same time; GB/s"
-    write(ax, WIDE / 2, 224, words, 12, ink=SOFT)
     return ax
 
 
@@ -142,7 +237,8 @@ def hierarchy(nodes=2, gpus=4):
     returns  the axes drawn on, in four moments from left to right. A GPU is a
              box of as many pieces as its node has GPUs; grey is a sum over
              the node, green a sum over everything, and white what a GPU has
-             only its own terms of
+             only its own terms of. Thin arrows join those who talk in the next
+             phase, a node's GPUs or one GPU of each node
     raises   ValueError for other numbers
     source   chapter 3
     """
@@ -150,8 +246,8 @@ def hierarchy(nodes=2, gpus=4):
         raise ValueError(
             f"nodes must be 2 or 3 and gpus 2 to 4, got {nodes} and {gpus}"
         )
-    pitch, high, top = 25, 100, 44
-    ax, wide = canvas(WIDE, top + nodes * high + 62), 4 * pitch + 12
+    pitch, high, top, gap = 25, 124, 44, 28
+    ax, wide = canvas(WIDE, top + nodes * high + 46), gpus * pitch + 12
     own = lambda piece, gpu: piece == gpu  # noqa: E731
     every = lambda *_: True  # noqa: E731
     moments = (
@@ -167,14 +263,20 @@ def hierarchy(nodes=2, gpus=4):
         write(ax, x + wide / 2, 28, words, 11, ink=SOFT)
         for m in range(nodes):
             y = top + m * high
-            frame(ax, x, y, wide, high - 12, f"node {m}", fill="none")
+            frame(ax, x, y, wide, high - gap, f"node {m}", fill="none")
+            if n in (0, 2):
+                ends = (x + 8, y + 86), (x + wide - 8, y + 86)
+                arrow(ax, *ends, MOVE, 1.4, both=True)
             for g in range(gpus):
                 left = x + 8 + g * pitch
+                if n == 1 and m:
+                    ends = (left + 10, y - gap + 2), (left + 10, y - 2)
+                    arrow(ax, *ends, MOVE, 1.4, both=True)
                 for piece in range(gpus):
                     tall = 48 / gpus
                     here = fill if held(piece, g) else colour("paper")
                     box(ax, left, y + 28 + piece * tall, 20, tall, here)
-    below = top + nodes * high + 8
+    below = top + nodes * high - gap + 18
     for n, (kind, where, way) in enumerate(
         (
             ("ReduceScatter", "inside each node", "by the ports"),
@@ -183,7 +285,7 @@ def hierarchy(nodes=2, gpus=4):
         )
     ):
         x = n * step + wide
-        middle, y = x + (step - wide) / 2, top + (nodes * high - 12) / 2
+        middle, y = x + (step - wide) / 2, top + (nodes * high - gap) / 2
         arrow(ax, (x + 8, y), (x + step - wide - 8, y), MOVE, 3, head=10)
         write(ax, middle, below, kind, 12, ink=MOVE, weight="bold")
         write(ax, middle, below + 17, where, 11, ink=SOFT)

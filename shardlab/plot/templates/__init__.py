@@ -11,6 +11,8 @@ from markupsafe import Markup
 
 from shardlab.plot.colours import PALETTE, colour
 
+__all__ = ["filled", "sheet"]
+
 _FOLDER = Path(__file__).parent
 _KINDS = ("film", "sweep")
 _TEMPLATES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True)
