@@ -9,7 +9,7 @@ from shardlab.processes.launch import Failed, TimeOut, launch
 from shardlab.processes.rank import run_script
 
 
-def options(words):
+def _options(words):
     """What was asked for on the command line.
 
     words    list of str
@@ -48,7 +48,7 @@ def main(words=None):
              a signal; 124 when time was up; 2 for what cannot be started
     source   chapter 18
     """
-    asked = options(words)
+    asked = _options(words)
     if asked.ranks is None:
         if asked.devices:
             os.environ["JAX_NUM_CPU_DEVICES"] = str(asked.devices)

@@ -23,6 +23,8 @@ from typing import NamedTuple
 from shardlab.arguments import real, takes, whole_from
 from shardlab.processes import rank as in_process
 
+__all__ = ["Failed", "Line", "Run", "TimeOut", "launch"]
+
 # What the library under JAX's collectives says, in pieces that its threads may
 # mix, when all sockets stand. Python's own lines come by another pipe.
 _NOISE = re.compile(

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+__all__ = ["measured"]
+
 STORED = Path(__file__).with_name("wire.json")
 
 

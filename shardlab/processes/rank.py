@@ -5,31 +5,35 @@ import runpy
 import sys
 from pathlib import Path
 
+__all__ = ["RANK", "RANKS", "join", "run_script"]
+
 RANK, RANKS = "SHARDLAB_RANK", "SHARDLAB_RANKS"
 
 
-def join(**how):
+def join(*, heartbeat_timeout_seconds=100):
     """Let this process find the others of its run; call it before any array.
 
     Under `launch` it takes rank and number of processes from the launcher.
     Anywhere else it leaves everything to JAX, which knows Slurm, Cloud TPUs,
     Kubernetes and Open MPI by their environment.
 
-    how      what `jax.distributed.initialize` takes beside, such as
-             heartbeat_timeout_seconds=10
+    heartbeat_timeout_seconds  of silence, after which a process counts as dead
     raises   RuntimeError if an array was made before, and ValueError if there
              is neither a launcher nor a cluster
     source   chapter 18
     """
     import jax
 
+    known = {}
     if RANK in os.environ:
-        how |= {
+        known = {
             "num_processes": int(os.environ[RANKS]),
             "process_id": int(os.environ[RANK]),
             "cluster_detection_method": "deactivate",
         }
-    jax.distributed.initialize(**how)
+    jax.distributed.initialize(
+        **known, heartbeat_timeout_seconds=heartbeat_timeout_seconds
+    )
 
 
 def run_script(path, arguments):
