@@ -43,7 +43,7 @@ WITHOUT = (
 )
 
 
-def parser():
+def _parser():
     """The command line of grading."""
     made = argparse.ArgumentParser(
         prog="python -m shardlab.grading",
@@ -64,7 +64,7 @@ def parser():
     made.add_argument(
         "--due", metavar="NAME=DATE", action="append", default=[], help=due
     )
-    add_ways(made.add_argument)
+    _add_ways(made.add_argument)
     return made
 
 
@@ -72,10 +72,15 @@ TABLES = (
     ("roster", "CSV", "who is in the class"),
     ("mapping", "CSV", "whose each file is"),
     ("database", "URL", "the gradebook, such as postgresql://user@host/name"),
+    (
+        "scheduler",
+        "ADDRESS",
+        "of Dask, such as tcp://host:8786, to grade there",
+    ),
 )
 
 
-def add_ways(add):
+def _add_ways(add):
     """Add the options that say how grading is done."""
     add(
         "--late",
@@ -83,26 +88,26 @@ def add_ways(add):
         help="none, zero, or percent a day: 'day=10 most=50 grace=15'; "
         "without it, what was said the last time",
     )
-    add("--workers", type=number, default=cores(), help="how many at a time")
+    add("--workers", type=_number, default=_cores(), help="how many at a time")
     add(
         "--seconds",
         metavar="CELL,ALL",
-        type=seconds,
+        type=_seconds,
         default=(),
         help="how long a cell and a notebook may take (20,180)",
     )
-    add("--seed", type=seed, help="draw hidden numbers from this")
+    add("--seed", type=_seed, help="draw hidden numbers from this")
     add("--again", action="store_true", help="grade what is unchanged as well")
 
 
-def number(text):
+def _number(text):
     """A number of workers."""
     if not text.isdecimal() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"expected 1 to 256, got {text!r}")
     return int(text)
 
 
-def seed(text):
+def _seed(text):
     """A seed, in digits or as scores.csv has it."""
     try:
         return int(text, 0)
@@ -112,7 +117,7 @@ def seed(text):
         ) from None
 
 
-def seconds(text):
+def _seconds(text):
     """The seconds of a cell and of a notebook."""
     try:
         cell, whole = (float(word) for word in text.split(","))
@@ -126,14 +131,14 @@ def seconds(text):
     )
 
 
-def cores():
+def _cores():
     """How many processes can run at a time here."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def chosen(options):
+def _options_of(options):
     """What was chosen on the command line, as grade.Options."""
     largest = (2 << seeds.BITS) - 1
     if options.seed is not None and not 0 <= options.seed <= largest:
@@ -151,10 +156,11 @@ def chosen(options):
         roster=options.roster,
         mapping=options.mapping,
         database=options.database,
+        scheduler=options.scheduler,
     )
 
 
-def told(summary, work):
+def summary_text(summary, work):
     """The summary as lines of text.
 
     summary  a grade.Summary
@@ -164,28 +170,32 @@ def told(summary, work):
     found = list(summary.records.values())
     failed = [one for one in found if one.status == "failed"]
     slow = [one for one in found if one.timed_out]
-    notes = [f"{where(one)}: {note}" for one in found for note in one.notes]
+    notes = [f"{_where(one)}: {note}" for one in found for note in one.notes]
     lines = [
         f"{summary.graded} graded, {summary.unchanged} unchanged since they "
         f"were graded, {len(summary.late)} late, {len(summary.refused)} "
         f"refused, {len(failed)} failed, {len(slow)} timed out"
     ]
     if summary.late or summary.policy.day:
-        lines.append(f"{late.said(summary.policy)}; LATE= changes that")
-    lines += listing("changed", summary.changed)
-    lines += listing("refused", summary.refused)
-    lines += listing("empty cells, and no zeros", list(empty(summary.lines)))
-    lines += listing("failed", [f"{where(one)}: {one.error}" for one in failed])
-    lines += listing("timed out twice", [where(one) for one in slow])
-    lines += listing("remarks on submissions", notes)
-    lines += listing("worth a look (similarity.csv)", summary.similar)
+        lines.append(
+            f"{late.policy_in_words(summary.policy)}; LATE= changes that"
+        )
+    lines += _listing("changed", summary.changed)
+    lines += _listing("refused", summary.refused)
+    lines += _listing("empty cells, and no zeros", list(_empty(summary.lines)))
+    lines += _listing(
+        "failed", [f"{_where(one)}: {one.error}" for one in failed]
+    )
+    lines += _listing("timed out twice", [_where(one) for one in slow])
+    lines += _listing("remarks on submissions", notes)
+    lines += _listing("worth a look (similarity.csv)", summary.similar)
     waits = [one[:2] for one in summary.lines if one.status == report.BY_HAND]
     if waits:
         lines += ["", f"{len(waits)} to be graded by hand: make review"]
-    return [*lines, "", *files(work)]
+    return [*lines, "", *_files(work)]
 
 
-def empty(lines):
+def _empty(lines):
     """What to know of sets that few handed in, one sentence each."""
     absent = collections.Counter(
         line.assignment
@@ -200,12 +210,12 @@ def empty(lines):
         )
 
 
-def where(record):
+def _where(record):
     """Whose submission a record is about."""
     return f"{record.student}, {record.assignment}"
 
 
-def listing(title, things):
+def _listing(title, things):
     """A title and one line for each of the first things; [] for none."""
     if not things:
         return []
@@ -220,7 +230,7 @@ def listing(title, things):
     ]
 
 
-def files(work):
+def _files(work):
     """Where the results are."""
     return [
         f"scores: {work}/scores.csv (canvas.csv, moodle.csv)",
@@ -229,7 +239,7 @@ def files(work):
     ]
 
 
-def drafter():
+def _drafter():
     """The command line of drafting a mapping."""
     made = argparse.ArgumentParser(
         prog="python -m shardlab.grading mapping",
@@ -249,12 +259,12 @@ CHECK = (
 )
 
 
-def draft(arguments, root):
+def _draft(arguments, root):
     """Write a mapping to be checked; returns the exit status."""
-    options = drafter().parse_args(arguments)
+    options = _drafter().parse_args(arguments)
     if Path(options.output).exists():
         raise ValueError(f"{options.output} is there already; say --output")
-    students = roster.read(options.roster) if options.roster else {}
+    students = roster.read_roster(options.roster) if options.roster else {}
     lines = mapping.draft(options.folder, grade.names(root), students)
     columns = [*mapping.NEEDED, *mapping.OPTIONAL]
     tables.write(options.output, columns, lines)
@@ -262,11 +272,11 @@ def draft(arguments, root):
     return 0
 
 
-def run(arguments, root):
+def _grade(arguments, root):
     """Grade, and print the summary; returns the exit status."""
-    options = parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     work = Path("work/grading")
-    summary = grade.grade(options.submissions, root, chosen(options))
+    summary = grade.grade(options.submissions, root, _options_of(options))
     for line in summary.lines:
         if (line.student, line.assignment) in summary.records:
             final = "-" if line.final is None else f"{line.final:.10g}"
@@ -275,7 +285,9 @@ def run(arguments, root):
                 f"{final:>6} of {line.most:g}  {line.status}"
             )
     print(f"\n{report.printed(summary.statistics)}\n")
-    print("\n".join(told(summary, work) + [WITHOUT] * options.no_sandbox))
+    print(
+        "\n".join(summary_text(summary, work) + [WITHOUT] * options.no_sandbox)
+    )
     look = [
         one
         for one in summary.records.values()
@@ -289,8 +301,8 @@ def main(arguments=None, root=ROOT):
     words = sys.argv[1:] if arguments is None else arguments
     try:
         if words[:1] == ["mapping"]:
-            return draft(words[1:], root)
-        return run(words, root)
+            return _draft(words[1:], root)
+        return _grade(words, root)
     except sandbox.Unavailable as error:
         print(f"grading: no sandbox: {error}.\n{UNSAFE}", file=sys.stderr)
     except (ValueError, RuntimeError) as error:

@@ -21,6 +21,18 @@ from typing import NamedTuple
 
 from shardlab.checks import seeds
 
+__all__ = [
+    "OUTER_SECONDS",
+    "Graded",
+    "Pool",
+    "Settings",
+    "Task",
+    "descendants",
+    "drawn",
+    "grade_all",
+    "settled",
+]
+
 MAX_DEATHS = 2
 START_SECONDS = 180
 # What a process may need beyond the time that the notebook itself may take.
@@ -52,7 +64,7 @@ class Settings(NamedTuple):
     grader: str = "shardlab.grading.judge"
 
 
-class Result(NamedTuple):
+class Graded(NamedTuple):
     """What became of one submission.
 
     student     the identifier
@@ -84,7 +96,7 @@ class Task(NamedTuple):
     stopped: list = []
 
 
-class Worker:
+class _Worker:
     """A process that grades, and the task that it is at, if any."""
 
     def __init__(self, settings):
@@ -200,7 +212,7 @@ class Pool:
         """Start processes for what is in the queue, and hand it out."""
         at_work = sum(worker.task is not None for worker in self.workers)
         while len(self.workers) < min(self.size, at_work + len(queue)):
-            worker = Worker(self.settings)
+            worker = _Worker(self.settings)
             self.workers.append(worker)
             stream = worker.process.stdout
             self.selector.register(stream, selectors.EVENT_READ, worker)
@@ -255,29 +267,32 @@ class Pool:
             raise RuntimeError(f"grading cannot be started: {reply['error']}")
 
 
-def run(tasks, settings, workers):
+def grade_all(tasks, settings, workers, one_round=None):
     """Grade submissions, each until it is graded or has failed twice.
 
     tasks     list of pairs (student, assignment), entered in the gradebook
     settings  as `Settings` says
     workers   how many processes grade at a time
-    returns   iterator over Result, one for each task, in the order in which
+    one_round what grades every task once, as `cluster.rounds` makes it; None
+              for processes of this machine
+    returns   iterator over Graded, one for each task, in the order in which
               they are done; closing it ends every process
     raises    RuntimeError when no process can be started
     """
+    one_round = one_round or _one_round
     deaths, later = collections.Counter(), []
     first = [Task(*task, drawn(settings)) for task in tasks]
     for task, reply in one_round(first, settings, workers, deaths):
         if reply.get("timed_out"):
-            later.append(again(task, reply))
+            later.append(_again(task, reply))
         else:
-            yield Result(*task[:3], reply)
+            yield Graded(*task[:3], reply)
     # Alone on the machine, what was too slow may not be.
     for task, reply in one_round(later, settings, 1, deaths):
         reply.pop("ended", None)
         if "error" not in reply:
             reply |= {"tries": 2, "stopped": task.stopped + reply["stopped"]}
-        yield Result(*task[:3], reply)
+        yield Graded(*task[:3], reply)
 
 
 def drawn(settings):
@@ -288,7 +303,7 @@ def drawn(settings):
     return settings.seed
 
 
-def again(task, reply):
+def _again(task, reply):
     """The second try of a task: the same numbers, and what stood stands."""
     said = [f"first try, {words}" for words in reply.get("stopped", ())]
     return task._replace(
@@ -296,19 +311,34 @@ def again(task, reply):
     )
 
 
-def one_round(tasks, settings, workers, deaths):
+def _one_round(tasks, settings, workers, deaths):
     """Grade every task once, or again where a process ended on it."""
     queue = collections.deque(tasks)
     with Pool(settings, workers) as pool:
         while queue or pool.busy():
             pool.fill(queue)
             for task, reply in pool.heard():
-                if reply.get("ended"):
-                    deaths[task[:2]] += 1
-                if not reply.get("ended") or reply.get("timed_out"):
+                if settled(task, reply, deaths, queue):
                     yield task, reply
-                elif deaths[task[:2]] < MAX_DEATHS:
-                    queue.append(task)
-                else:
-                    twice = f"{reply['error']}, as it did before"
-                    yield task, {"error": twice}
+
+
+def settled(task, reply, deaths, queue):
+    """Whether a reply is the last word on a task; else it waits once more.
+
+    task    a Task
+    reply   dict; of a process that ended for the second time it is changed
+    deaths  Counter of the processes that ended at each submission
+    queue   deque of tasks that wait
+    """
+    if not reply.get("ended"):
+        return True
+    deaths[task[:2]] += 1
+    if reply.get("timed_out"):
+        return True
+    if deaths[task[:2]] < MAX_DEATHS:
+        queue.append(task)
+        return False
+    error = f"{reply['error']}, as it did before"
+    reply.clear()
+    reply["error"] = error
+    return True

@@ -13,6 +13,8 @@ import re
 import tempfile
 from pathlib import Path
 
+__all__ = ["BARRED", "PROFILE", "filter_program", "rules"]
+
 PROFILE = Path(__file__).parent / "seccomp" / "default.json"
 # A container may trace its own processes; a submission has no reason to.
 BARRED = ("ptrace", "process_vm_readv", "process_vm_writev")

@@ -11,6 +11,15 @@ from pathlib import PurePosixPath
 
 from shardlab.grading import intake
 
+__all__ = [
+    "assignment_named",
+    "assignment_of",
+    "fingerprints",
+    "is_litter",
+    "is_notebook",
+    "members",
+]
+
 MAX_MEMBERS = 2000
 MAX_NOTEBOOKS = 40
 # Cells that must be those of a set before a notebook is taken for it.
@@ -42,13 +51,13 @@ def fingerprints(notebooks):
         assignment: {
             mark
             for cell in notebook.cells
-            for mark in marks(cell.cell_type, cell.source, cell.metadata)
+            for mark in _marks(cell.cell_type, cell.source, cell.metadata)
         }
         for assignment, notebook in notebooks.items()
     }
 
 
-def marks(kind, text, metadata):
+def _marks(kind, text, metadata):
     """What a cell is known by: its name, or the text of a Markdown cell."""
     if name := intake.grade_id({"metadata": metadata}):
         yield ("name", name)
@@ -66,7 +75,7 @@ def assignment_of(data, known):
     found = {
         mark
         for cell in cells
-        for mark in marks(cell["cell_type"], cell["source"], cell["metadata"])
+        for mark in _marks(cell["cell_type"], cell["source"], cell["metadata"])
     }
     counts = {name: len(found & theirs) for name, theirs in known.items()}
     best = sorted(counts.values())[-2:]
@@ -98,7 +107,7 @@ def members(data, only=None):
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return read(archive, listed(archive), only)
+            return _read_entries(archive, _notebooks_in(archive), only)
     except intake.Unfit:
         raise
     except (zipfile.BadZipFile, EOFError, OSError):
@@ -109,7 +118,7 @@ def members(data, only=None):
         ) from None
 
 
-def listed(archive):
+def _notebooks_in(archive):
     """What in an archive is a notebook, or an archive, by its name."""
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS:
@@ -128,7 +137,7 @@ def listed(archive):
     return found
 
 
-def read(archive, entries, only):
+def _read_entries(archive, entries, only):
     """The bytes of entries of an archive, or why there are none, by name."""
     found = {}
     for entry in entries:
@@ -136,11 +145,11 @@ def read(archive, entries, only):
         if name in found:
             found[name] = intake.Unfit("is there twice under one name")
         elif only in (None, name):
-            found[name] = member(archive, entry)
+            found[name] = _member(archive, entry)
     return found
 
 
-def member(archive, entry):
+def _member(archive, entry):
     """The bytes of one notebook in an archive, or intake.Unfit says why not."""
     if not is_notebook(entry.filename):
         return intake.Unfit("is an archive in an archive; send the notebook")

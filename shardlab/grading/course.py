@@ -4,6 +4,8 @@ from pathlib import Path
 
 from traitlets.config import Config
 
+__all__ = ["COURSE", "config", "grading"]
+
 COURSE = "shard-by-shard"
 # What stands where a solution was cut out: the lines around it stay valid.
 STUB = "# YOUR CODE HERE"

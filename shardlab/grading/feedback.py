@@ -18,6 +18,16 @@ from markupsafe import Markup, escape
 
 from shardlab.grading import mathml, pictures, tables
 
+__all__ = [
+    "active",
+    "notice",
+    "page",
+    "picture_of",
+    "plain",
+    "question_html",
+    "write",
+]
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import nh3
@@ -138,7 +148,7 @@ div.math { overflow-x: auto; } img { max-width: 100%; }
 """
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """What a page shows of one cell.
 
     kind      "asked", "given", "answer", "extra" or "check"
@@ -179,10 +189,10 @@ def page(title, lines, notebook, points, comments):
     comments  dict: name of an answer cell -> text
     returns   str, HTML
     """
-    parts = [part(cell, points, comments) for cell in notebook.cells]
+    parts = [_part(cell, points, comments) for cell in notebook.cells]
     total = sum(cell.score for cell in points.values())
     most = sum(cell.most for cell in points.values())
-    # Only rendered Markdown comes as HTML; `asked` has cleaned it.
+    # Only rendered Markdown comes as HTML; `question_html` has cleaned it.
     shown = [one._replace(html=Markup(one.html)) for one in parts]
     return TEMPLATE.render(
         title=plain(title),
@@ -210,29 +220,29 @@ def notice(title, lines):
     )
 
 
-def part(cell, points, comments):
+def _part(cell, points, comments):
     """What a page shows of a cell of the autograded notebook."""
     name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-    texts, drawn = outputs(cell)
+    texts, drawn = _outputs(cell)
     more = {"texts": tuple(texts), "pictures": tuple(drawn), "name": name}
     if utils.is_solution(cell):
         text = (
-            unfenced(cell.source) if cell.cell_type != "code" else cell.source
+            _unfenced(cell.source) if cell.cell_type != "code" else cell.source
         )
-        more |= by_hand(points.get(name)) | {
+        more |= _by_hand(points.get(name)) | {
             "comment": plain(comments.get(name))
         }
-        return Part("answer", f"Your answer: {name}", plain(text), **more)
+        return _Part("answer", f"Your answer: {name}", plain(text), **more)
     if utils.is_grade(cell):
-        return check(cell, name, points.get(name))
+        return _check(cell, name, points.get(name))
     if cell.cell_type == "markdown":
-        return Part("asked", html=asked(cell.source))
+        return _Part("asked", html=question_html(cell.source))
     if cell.cell_type != "code":
-        return Part("given", text=plain(cell.source))
-    return Part("extra", "A code cell", plain(cell.source), **more)
+        return _Part("given", text=plain(cell.source))
+    return _Part("extra", "A code cell", plain(cell.source), **more)
 
 
-def by_hand(points):
+def _by_hand(points):
     """The points of an answer that a person grades, if one does."""
     if points is None:
         return {}
@@ -245,13 +255,13 @@ def by_hand(points):
     }
 
 
-def check(cell, name, points):
+def _check(cell, name, points):
     """What a page shows of a check: its visible text, and what it found."""
     score, most = (points.score, points.most) if points else (0.0, 0.0)
-    verdict = verdicts(cell) or "passed"
+    verdict = _verdicts(cell) or "passed"
     if points and points.manual is not None:
         verdict = f"{verdict} (points given by a person)"
-    return Part(
+    return _Part(
         "check",
         f"Check {name}: {score:g} of {most:g}",
         plain(HIDDEN.sub("", cell.source)),
@@ -263,7 +273,7 @@ def check(cell, name, points):
     )
 
 
-def verdicts(cell):
+def _verdicts(cell):
     """Why a check failed, "" if it passed; never its text."""
     return plain(
         "\n".join(
@@ -274,7 +284,7 @@ def verdicts(cell):
     )
 
 
-def outputs(cell):
+def _outputs(cell):
     """What a cell printed, and the pictures that it drew, in base64."""
     texts, drawn = [], []
     for output in cell.get("outputs", ()):
@@ -307,22 +317,22 @@ def plain(text):
     return kept + ("\n... and more" if len(text) > MAX_TEXT else "")
 
 
-def unfenced(text):
+def _unfenced(text):
     """A written answer as it was typed."""
     match = FENCED.fullmatch(text)
     return match[2] if match else text
 
 
 @functools.lru_cache(maxsize=1000)
-def asked(text):
+def question_html(text):
     """Our own text, rendered; whatever could be active is taken out.
 
     text     Markdown
     returns  HTML of TAGS and formulas; a link keeps its words only
     """
     rendered = mistune.create_markdown(escape=False, plugins=["table", "math"])
-    rendered.renderer.register("inline_math", inline_math)
-    rendered.renderer.register("block_math", block_math)
+    rendered.renderer.register("inline_math", _inline_math)
+    rendered.renderer.register("block_math", _block_math)
     return nh3.clean(
         rendered(HIDDEN.sub("", plain(text))),
         tags=TAGS | MATHML,
@@ -333,17 +343,17 @@ def asked(text):
     )
 
 
-def inline_math(renderer, tex):
+def _inline_math(renderer, tex):
     """A formula within a line, as mistune calls it."""
-    return f'<span class="math">{formula(tex)}</span>'
+    return f'<span class="math">{_formula(tex)}</span>'
 
 
-def block_math(renderer, tex):
+def _block_math(renderer, tex):
     """A formula in a line of its own."""
-    return f'<div class="math">{formula(tex, True)}</div>\n'
+    return f'<div class="math">{_formula(tex, True)}</div>\n'
 
 
-def formula(tex, block=False):
+def _formula(tex, block=False):
     """A formula as MathML; as it was typed where it cannot be set."""
     if len(tex) > MAX_FORMULA:
         return escape(tex)
@@ -377,7 +387,7 @@ def active(notebook):
     for number, cell in enumerate(notebook.cells, 1):
         if utils.is_solution(cell) and cell.cell_type == "markdown":
             given = FENCED.fullmatch(cell.source)
-            if not given and not is_unchanged(cell):
+            if not given and not _is_unchanged(cell):
                 found.append(f"cell {number} is a written answer as it came")
         for output in cell.get("outputs", ()):
             kinds = set(output.get("data", {}))
@@ -390,7 +400,7 @@ def active(notebook):
     return found
 
 
-def is_unchanged(cell):
+def _is_unchanged(cell):
     """Whether an answer cell still has the text that it was given out with."""
     checksum = cell.metadata.nbgrader.get("checksum")
     return checksum == utils.compute_checksum(cell)

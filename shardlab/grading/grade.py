@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from shardlab.grading import (
     batch,
+    cluster,
     contents,
     course,
     feedback,
@@ -28,6 +29,17 @@ from shardlab.grading import (
     tables,
 )
 
+__all__ = [
+    "Class",
+    "Given",
+    "Options",
+    "Summary",
+    "alone",
+    "collected",
+    "grade",
+    "names",
+]
+
 
 class Options(NamedTuple):
     """What an instructor can choose.
@@ -43,6 +55,7 @@ class Options(NamedTuple):
     roster    path of a CSV file, or None
     mapping   path of a CSV file, or None
     database  URL of the gradebook, or None for a file
+    scheduler address of a Dask scheduler whose workers grade, or None
     grader    the module that grades
     """
 
@@ -56,6 +69,7 @@ class Options(NamedTuple):
     roster: str | None = None
     mapping: str | None = None
     database: str | None = None
+    scheduler: str | None = None
     grader: str = "shardlab.grading.judge"
 
 
@@ -100,8 +114,14 @@ def grade(folder, root, options):
     root = Path(root).resolve()
     work = root / "work/grading"
     # What is wrong with the words is said before anything is tried or made.
-    must_be_submissions(folder, root)
-    words(root, options)
+    _must_be_submissions(folder, root)
+    _words(root, options)
+    if options.scheduler and not options.database:
+        raise ValueError(
+            "SCHEDULER needs DATABASE: one file cannot be the gradebook of "
+            "several machines"
+        )
+    one_round = options.scheduler and cluster.rounds(options.scheduler)
     work.mkdir(parents=True, exist_ok=True)
     with alone(work / "lock"):
         policy = late.kept(work / "late.json", options.policy)
@@ -111,13 +131,13 @@ def grade(folder, root, options):
             sandbox.sweep()
             sandbox.prove([root / "solutions", work, Path(folder).resolve()])
         given = collected(folder, root, options)
-        todo, changed = prepared(config, work, given, options)
-        graded(config, work, todo, options)
-        summary = finished(config, work, given, todo, changed)
+        todo, changed = _prepared(config, work, given, options)
+        _graded(config, work, todo, options, one_round)
+        summary = _finished(config, work, given, todo, changed)
         return summary._replace(policy=policy)
 
 
-def must_be_submissions(folder, root):
+def _must_be_submissions(folder, root):
     """Raise ValueError unless this is a folder of submissions.
 
     folder  as it was said
@@ -174,7 +194,7 @@ def collected(folder, root, options):
     options  as `Options` says
     returns  Given
     """
-    students, dates, wanted = words(root, options)
+    students, dates, wanted = _words(root, options)
     assignments = names(root)
     taken, refused = intake.collect(
         folder,
@@ -183,7 +203,7 @@ def collected(folder, root, options):
         wanted,
         set(students) if options.roster else None,
         contents.fingerprints(
-            {name: notebook(source(root, name)) for name in assignments}
+            {name: _notebook(_source(root, name)) for name in assignments}
         ),
     )
     if not taken:
@@ -192,7 +212,7 @@ def collected(folder, root, options):
     return Given(taken, refused, students, dates)
 
 
-def words(root, options):
+def _words(root, options):
     """What the tables and dates of an instructor say.
 
     root     of the course
@@ -201,13 +221,15 @@ def words(root, options):
     raises   ValueError that names what is wrong
     """
     assignments = names(root)
-    students = roster.read(options.roster) if options.roster else {}
+    students = roster.read_roster(options.roster) if options.roster else {}
     dates = late.due_dates(options.due, assignments)
-    wanted = options.mapping and mapping.read(options.mapping, assignments)
+    wanted = options.mapping and mapping.read_mapping(
+        options.mapping, assignments
+    )
     return students, dates, wanted
 
 
-def source(root, assignment):
+def _source(root, assignment):
     """Where the solutions to an assignment are."""
     return Path(root) / "solutions" / assignment / f"{assignment}.ipynb"
 
@@ -218,7 +240,7 @@ def names(root):
     return sorted(path.stem for path in found if path.stem == path.parent.name)
 
 
-def prepared(config, work, given, options):
+def _prepared(config, work, given, options):
     """Make the gradebook ready for what has to be graded.
 
     config   as `course.grading` returns it
@@ -227,10 +249,10 @@ def prepared(config, work, given, options):
     options  as `Options` says
     returns  (list of pairs to grade, sentences about changed cells)
     """
-    digests = wanted_digests(config, given.taken, options)
-    todo = outdated(config, work, digests, options.again)
+    digests = _wanted_digests(config, given.taken, options)
+    todo = _outdated(config, work, digests, options.again)
     changed = []
-    for assignment in sorted({key[1] for key in todo} | absent(config, work)):
+    for assignment in sorted({key[1] for key in todo} | _absent(config, work)):
         changed += gradebook.release(config, assignment)
     with gradebook.opened(config) as book:
         gradebook.enrol(book, given.students.values())
@@ -240,28 +262,28 @@ def prepared(config, work, given, options):
         for key in todo:
             pending = records.Record(*key, records.PENDING, digests[key])
             records.write(work / "records", pending)
-            forget(work, key)
+            _forget(work, key)
         gradebook.clear(book, todo)
     return todo, changed
 
 
-def absent(config, work):
+def _absent(config, work):
     """Assignments of records whose notebook to be filled is gone or damaged."""
     places, found = config.CourseDirectory, set()
     for name in {
-        assignment for _, assignment in records.read(work / "records")
+        assignment for _, assignment in records.read_records(work / "records")
     }:
         made = Path(places.release_directory) / name / f"{name}.ipynb"
-        if source(places.root, name).exists() and readable(made) is None:
+        if _source(places.root, name).exists() and _readable(made) is None:
             found.add(name)
     return found
 
 
-def wanted_digests(config, taken, options):
+def _wanted_digests(config, taken, options):
     """What the digest of each record will be, once it is graded."""
     source, library = config.CourseDirectory.source_directory, records.library()
     checks = {
-        assignment: asked(source, assignment)
+        assignment: _questions_digest(source, assignment)
         for assignment in {one.assignment for one in taken}
     }
     choices = [options.seconds, options.isolated, options.seed]
@@ -273,26 +295,26 @@ def wanted_digests(config, taken, options):
     }
 
 
-def asked(folder, assignment):
+def _questions_digest(folder, assignment):
     """A digest of all of an assignment's notebook but the answers."""
     path = Path(folder) / assignment / f"{assignment}.ipynb"
     return records.digest(
         *(
-            [cell.cell_type, dict(mark(cell)), cell.source]
-            for cell in notebook(path).cells
-            if not mark(cell).get("solution")
+            [cell.cell_type, dict(_mark(cell)), cell.source]
+            for cell in _notebook(path).cells
+            if not _mark(cell).get("solution")
         )
     )
 
 
-def mark(cell):
+def _mark(cell):
     """What nbgrader knows of a cell, {} if nothing."""
     return cell.metadata.get("nbgrader", {})
 
 
-def outdated(config, work, digests, again):
+def _outdated(config, work, digests, again):
     """The submissions that have to be graded, in order."""
-    known = records.read(work / "records")
+    known = records.read_records(work / "records")
     with gradebook.opened(config) as book:
         scored = dict.fromkeys(digests, 0)
         for cell in gradebook.cells(book):
@@ -307,24 +329,24 @@ def outdated(config, work, digests, again):
         or known[key].status != records.GRADED
         or known[key].digest != digest
         or known[key].scored != scored[key]
-        or readable(autograded(work, key)) is None
+        or _readable(_autograded(work, key)) is None
     ]
 
 
-def autograded(work, key):
+def _autograded(work, key):
     """Where nbgrader keeps the graded notebook of a submission."""
     student, assignment = key
     return work / "autograded" / student / assignment / f"{assignment}.ipynb"
 
 
-def forget(work, key):
+def _forget(work, key):
     """Remove what an earlier grading left of a submission."""
     student, assignment = key
     for step in ("autograded", "feedback"):
         shutil.rmtree(work / step / student / assignment, ignore_errors=True)
 
 
-def graded(config, work, todo, options):
+def _graded(config, work, todo, options, one_round=None):
     """Grade what has to be graded; each record is kept as soon as it is."""
     settings = batch.Settings(
         config.CourseDirectory.root,
@@ -334,41 +356,43 @@ def graded(config, work, todo, options):
         options.isolated,
         options.seed,
         grader=options.grader,
-        **({"outer": outer(options.seconds)} if options.seconds else {}),
+        **({"outer": _outer(options.seconds)} if options.seconds else {}),
     )
-    known = records.read(work / "records")
-    results = batch.run(todo, settings, options.workers)
-    with contextlib.closing(results), Progress(len(todo)) as progress:
+    known = records.read_records(work / "records")
+    # A cluster has its own number of workers.
+    workers = len(todo) + 1 if one_round else options.workers
+    results = batch.grade_all(todo, settings, workers, one_round)
+    with contextlib.closing(results), _Progress(len(todo)) as progress:
         for result in results:
             record = known[result.student, result.assignment]
-            keep(config, work, record._replace(seed=result.seed), result.reply)
+            _keep(config, work, record._replace(seed=result.seed), result.reply)
             progress.step()
 
 
-def outer(seconds):
+def _outer(seconds):
     """How long a process may be at one submission, in seconds."""
     return seconds[1] + batch.OUTER_SECONDS
 
 
-def keep(config, work, record, reply):
+def _keep(config, work, record, reply):
     """Write down what became of one submission."""
     if "error" not in reply:
-        record = record._replace(status=records.GRADED, **fields(reply))
+        record = record._replace(status=records.GRADED, **_figures(reply))
         records.write(work / "records", record)
         return
     record = record._replace(status=records.FAILED, error=reply["error"])
     records.write(work / "records", record)
-    forget(work, record[:2])
+    _forget(work, record[:2])
     with gradebook.opened(config) as book:
         gradebook.clear(book, [record[:2]])
 
 
-def fields(reply):
+def _figures(reply):
     """What a record takes from a reply."""
     return {name: reply[name] for name in reply if name in records.KEPT}
 
 
-class Progress:
+class _Progress:
     """A bar on a terminal, and a line now and then elsewhere."""
 
     def __init__(self, total):
@@ -394,7 +418,7 @@ class Progress:
             print(said, file=sys.stderr, flush=True)
 
 
-def finished(config, work, given, todo, changed):
+def _finished(config, work, given, todo, changed):
     """Write scores, pages and reports, and sum up.
 
     config   as `course.grading` returns it
@@ -404,17 +428,17 @@ def finished(config, work, given, todo, changed):
     changed  sentences about cells that came or went
     returns  Summary
     """
-    known = records.read(work / "records")
+    known = records.read_records(work / "records")
     with gradebook.opened(config) as book:
-        known = held(book, known)
+        known = _with_missing_failed(book, known)
         ready = {k for k, one in known.items() if one.status == records.GRADED}
-        class_ = standings(config, book, given, known, ready)
+        class_ = _standings(config, book, given, known, ready)
         names = given.students or class_.students
         due = gradebook.due(book)
         if not given.students:
-            names = {*names, *(key[0] for key in unread(given.refused))}
-        lines = tabulated(work, class_, names, given.refused, due)
-        pages(work, book, class_, lines)
+            names = {*names, *(key[0] for key in _unread(given.refused))}
+        lines = _tabulated(work, class_, names, given.refused, due)
+        _pages(work, book, class_, lines)
     statistics = report.statistics(class_.cells, ready)
     report.write_statistics(work / "statistics.csv", statistics)
     here = {one[:2]: known[one[:2]] for one in given.taken}
@@ -427,7 +451,7 @@ def finished(config, work, given, todo, changed):
         records=here,
         changed=changed,
         statistics=statistics,
-        similar=compared(config, work, known),
+        similar=_compared(config, work, known),
     )
 
 
@@ -437,7 +461,7 @@ LOST = (
 )
 
 
-def held(book, known):
+def _with_missing_failed(book, known):
     """The records, in which failed what the gradebook does not know.
 
     book   nbgrader's Gradebook
@@ -453,25 +477,25 @@ def held(book, known):
     }
 
 
-def standings(config, book, given, known, ready):
+def _standings(config, book, given, known, ready):
     """What is known of the class, with penalties worked out anew."""
     late_by = gradebook.penalise(book, config, ready)
     root = config.CourseDirectory.root
-    named = {a for _, a in {*unread(given.refused), *known}}
-    most = {a: points_of(source(root, a)) for a in named - {intake.UNKNOWN}}
-    most |= {a: p for a, p in gradebook.most(book).items() if a in most}
+    named = {a for _, a in {*_unread(given.refused), *known}}
+    most = {a: _points_of(_source(root, a)) for a in named - {intake.UNKNOWN}}
+    most |= {a: p for a, p in gradebook.best_points(book).items() if a in most}
     return Class(
         gradebook.people(book) | given.students,
         most,
         known,
-        in_order(config, gradebook.cells(book)),
+        _in_order(config, gradebook.cells(book)),
         gradebook.penalties(book),
         gradebook.times(book),
         late_by,
     )
 
 
-def unread(refused):
+def _unread(refused):
     """Pairs (student, assignment) of work that could not be taken.
 
     refused  list of intake.Refused
@@ -479,24 +503,24 @@ def unread(refused):
     return {one[2:] for one in refused if one.student and one.assignment}
 
 
-def points_of(path):
+def _points_of(path):
     """The best possible points of the solution notebook at `path`.
 
     returns  float; 0 where there is none any more
     """
     if not path.exists():
         return 0.0
-    return float(sum(mark(c).get("points", 0) for c in notebook(path).cells))
+    return float(sum(_mark(c).get("points", 0) for c in _notebook(path).cells))
 
 
-def in_order(config, cells):
+def _in_order(config, cells):
     """Cells of the gradebook in the order of the notebooks."""
     source, places = Path(config.CourseDirectory.source_directory), {}
     for assignment in sorted({cell.assignment for cell in cells}):
         path = source / assignment / f"{assignment}.ipynb"
-        names = enumerate(notebook(path).cells if path.exists() else ())
+        names = enumerate(_notebook(path).cells if path.exists() else ())
         places |= {
-            (assignment, mark(cell).get("grade_id")): n for n, cell in names
+            (assignment, _mark(cell).get("grade_id")): n for n, cell in names
         }
     last = len(places)
     return sorted(
@@ -530,7 +554,7 @@ class Class(NamedTuple):
     late: dict
 
 
-def tabulated(work, class_, names, refused, due):
+def _tabulated(work, class_, names, refused, due):
     """Write the CSV files; returns list of report.Line.
 
     work     the folder of results
@@ -554,7 +578,7 @@ def tabulated(work, class_, names, refused, due):
     return lines
 
 
-def pages(work, book, class_, lines):
+def _pages(work, book, class_, lines):
     """Write a feedback page for everything that is graded."""
     points = {}
     for cell in class_.cells:
@@ -569,7 +593,7 @@ def pages(work, book, class_, lines):
             title = f"{line.assignment}: {name}"
             page = feedback.notice(title, [report.sentence(line)])
             feedback.write(work / "feedback", *key, page)
-        graded = readable(autograded(work, key))
+        graded = _readable(_autograded(work, key))
         if line.score is None or graded is None:
             continue
         name = report.full_name(class_.students[line.student])
@@ -588,20 +612,20 @@ def pages(work, book, class_, lines):
         feedback.write(work / "feedback", *key, page)
 
 
-def compared(config, work, known):
+def _compared(config, work, known):
     """Compare all answers; writes similarity.csv."""
     found = []
     root = config.CourseDirectory.root
     for assignment in sorted({assignment for _, assignment in known}):
         # A set that the book no longer has keeps its points.
-        if not source(root, assignment).exists():
+        if not _source(root, assignment).exists():
             continue
         submitted = {
             student: work / "submitted" / student / assignment
             for student, name in known
             if name == assignment
         }
-        found += similar_in(config, assignment, submitted)
+        found += _similar_in(config, assignment, submitted)
     rows = [
         {**one._asdict(), "students": " ".join(one.students), "what": str(one)}
         for one in found
@@ -611,7 +635,7 @@ def compared(config, work, known):
     return found
 
 
-def similar_in(config, assignment, submitted):
+def _similar_in(config, assignment, submitted):
     """Compare the answers to one assignment.
 
     config      as `course.grading` returns it
@@ -620,34 +644,34 @@ def similar_in(config, assignment, submitted):
     returns     list of similarity.Finding
     """
     places, file = config.CourseDirectory, f"{assignment}.ipynb"
-    stubs = notebook(Path(places.release_directory) / assignment / file)
-    source = notebook(Path(places.source_directory) / assignment / file)
+    stubs = _notebook(Path(places.release_directory) / assignment / file)
+    source = _notebook(Path(places.source_directory) / assignment / file)
     numbers = {
-        number: mark(cell).grade_id
+        number: _mark(cell).grade_id
         for number, cell in enumerate(stubs.cells)
-        if mark(cell).get("solution") and cell.cell_type == "code"
+        if _mark(cell).get("solution") and cell.cell_type == "code"
     }
     answers = {}
     for student, folder in submitted.items():
-        if (stored := readable(folder / file)) is None:
+        if (stored := _readable(folder / file)) is None:
             continue
-        given, extra = graft.taken(stubs, stored)
+        given, extra = graft.answers_by_cell(stubs, stored)
         texts = {numbers[n]: text for n, text in given.items() if n in numbers}
         answers[student] = (texts, [t for more in extra.values() for t in more])
     return similarity.findings(
         assignment,
         {name: stubs.cells[number].source for number, name in numbers.items()},
-        published(places.root, assignment, source),
+        _published(places.root, assignment, source),
         answers,
     )
 
 
-def published(root, assignment, source):
+def _published(root, assignment, source):
     """The answers that anybody can read: dict question -> list of texts."""
     found = {
-        mark(cell).grade_id: [cell.source]
+        _mark(cell).grade_id: [cell.source]
         for cell in source.cells
-        if mark(cell).get("solution")
+        if _mark(cell).get("solution")
     }
     path = Path(root) / f"book/exercises/{assignment}.answers.py"
     if path.exists():
@@ -659,14 +683,14 @@ def published(root, assignment, source):
     return found
 
 
-def readable(path):
+def _readable(path):
     """The notebook at `path`, or None where there is none that can be read."""
     try:
-        return notebook(path)
+        return _notebook(path)
     except (OSError, ValueError, AttributeError, TypeError, KeyError):
         return None
 
 
-def notebook(path):
+def _notebook(path):
     """The notebook at `path`."""
     return nbformat.read(path, as_version=4)

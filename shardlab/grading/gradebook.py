@@ -12,6 +12,25 @@ from nbformat.v4 import new_notebook
 
 from shardlab.grading import course, roster
 
+__all__ = [
+    "Cell",
+    "best_points",
+    "cells",
+    "clear",
+    "comments",
+    "due",
+    "enrol",
+    "enter",
+    "opened",
+    "penalise",
+    "penalties",
+    "people",
+    "release",
+    "scored",
+    "set_due",
+    "times",
+]
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from alembic.script import ScriptDirectory
@@ -22,14 +41,14 @@ with warnings.catch_warnings():
     from sqlalchemy.exc import SQLAlchemyError
 
 
-def revision():
+def _revision():
     """The version of the tables that nbgrader makes."""
     return ScriptDirectory(dbutil.ALEMBIC_DIR).get_heads()[0]
 
 
 # nbgrader starts a program for this, which has to be on PATH, and waits
 # seconds for it.
-api.get_alembic_version = revision
+api.get_alembic_version = _revision
 
 
 class Cell(NamedTuple):
@@ -95,7 +114,7 @@ def release(config, assignment):
     path = Path(config.CourseDirectory.source_directory)
     source = nbformat.read(path / assignment / f"{assignment}.ipynb", 4)
     with opened(config) as book:
-        changed = adapt(book, assignment, source.cells)
+        changed = _adapt(book, assignment, source.cells)
     folder = CourseDirectory(config=config)
     folder.assignment_id = assignment
     converter = GenerateAssignment(coursedir=folder, config=config)
@@ -112,7 +131,7 @@ def release(config, assignment):
     return changed
 
 
-def adapt(book, assignment, cells):
+def _adapt(book, assignment, cells):
     """Enter that cells of an assignment came or went; keep all other points.
 
     nbgrader by itself refuses this once there are submissions.
@@ -126,15 +145,17 @@ def adapt(book, assignment, cells):
         notebook = book.find_notebook(assignment, assignment)
     except api.MissingEntry:
         return []
-    wanted = {(k, grade_id(cell)): cell for cell in cells for k in kinds(cell)}
-    have = {(type(cell), cell.name): cell for cell in present(notebook)}
+    wanted = {
+        (k, _grade_id(cell)): cell for cell in cells for k in _kinds(cell)
+    }
+    have = {(type(cell), cell.name): cell for cell in _present(notebook)}
     gone, come = set(have) - set(wanted), set(wanted) - set(have)
     if not notebook.submissions:
         return []
     for key in gone:
-        remove(book, have[key])
+        _remove(book, have[key])
     for key in come:
-        add(book, notebook, *key, wanted[key])
+        _add(book, notebook, *key, wanted[key])
     book.db.commit()
     return [
         f"{assignment}: {name} {word} since it was first graded"
@@ -143,12 +164,12 @@ def adapt(book, assignment, cells):
     ]
 
 
-def grade_id(cell):
+def _grade_id(cell):
     """The name of a cell that nbgrader knows, or None."""
     return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
-def kinds(cell):
+def _kinds(cell):
     """What the gradebook keeps of a cell: its tables."""
     found = []
     if utils.is_grade(cell):
@@ -160,7 +181,7 @@ def kinds(cell):
     return [*found, api.SourceCell] if found or utils.is_locked(cell) else []
 
 
-def present(notebook):
+def _present(notebook):
     """The cells that the gradebook has."""
     return [
         *notebook.grade_cells,
@@ -170,7 +191,7 @@ def present(notebook):
     ]
 
 
-def remove(book, cell):
+def _remove(book, cell):
     """Remove a cell with its points and comments."""
     if not isinstance(cell, api.SourceCell):
         for table in (api.Grade, api.Comment):
@@ -178,7 +199,7 @@ def remove(book, cell):
     book.db.delete(cell)
 
 
-def add(book, notebook, kind, name, cell):
+def _add(book, notebook, kind, name, cell):
     """Add a cell, and room for its points in every submission."""
     fields = {"name": name, "notebook": notebook}
     if kind is not api.SolutionCell:
@@ -266,7 +287,7 @@ def due(book):
     return {one.name for one in book.assignments if one.duedate is not None}
 
 
-def most(book):
+def best_points(book):
     """The best possible points of assignments: dict name -> points.
 
     book  nbgrader's Gradebook
@@ -308,7 +329,7 @@ def cells(book):
     """
     cell, grade = api.GradeCell, api.Grade
     rows = (
-        notebooks(book, cell.name, cell.cell_type, cell.max_score)
+        _notebooks(book, cell.name, cell.cell_type, cell.max_score)
         .add_columns(grade.auto_score, grade.manual_score, grade.extra_credit)
         .add_columns(grade.needs_manual_grade)
         .join(grade, grade.notebook_id == api.SubmittedNotebook.id)
@@ -320,7 +341,7 @@ def cells(book):
     ]
 
 
-def notebooks(book, *columns):
+def _notebooks(book, *columns):
     """A query for students, assignments and `columns` of submissions."""
     notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
     return (
@@ -339,7 +360,7 @@ def penalties(book):
     penalty = api.SubmittedNotebook.late_submission_penalty
     return {
         (student, assignment): points or 0.0
-        for student, assignment, points in notebooks(book, penalty).all()
+        for student, assignment, points in _notebooks(book, penalty).all()
     }
 
 
@@ -364,7 +385,7 @@ def times(book):
     timestamp = api.SubmittedAssignment.timestamp
     return {
         (student, assignment): time.replace(tzinfo=UTC)
-        for student, assignment, time in notebooks(book, timestamp).all()
+        for student, assignment, time in _notebooks(book, timestamp).all()
         if time is not None
     }
 

@@ -5,6 +5,16 @@ import copy
 from nbformat.v4 import new_code_cell
 from nbgrader import utils
 
+__all__ = [
+    "MAX_CELL",
+    "MAX_EXTRA",
+    "answer",
+    "answers_by_cell",
+    "grafted",
+    "remarks",
+    "typed_over",
+]
+
 MAX_CELL = 100_000
 MAX_EXTRA = 100
 
@@ -23,24 +33,24 @@ def grafted(template, submission):
                 in a cell of the student's own. Where it has more cells of
                 its own than are run, a last one says how many are missing.
     """
-    answers, every = taken(template, submission)
-    extra = first_of(every)
+    answers, every = answers_by_cell(template, submission)
+    extra = _first_of(every)
     made = copy.deepcopy(template)
-    made.cells = [added(text) for text in extra.get(-1, ())]
+    made.cells = [_added(text) for text in extra.get(-1, ())]
     for number, cell in enumerate(copy.deepcopy(template).cells):
-        bare(cell)
+        _bare(cell)
         if utils.is_solution(cell):
             missing = cell.source if utils.is_grade(cell) else ""
             cell.source = answer(cell, answers.get(number, missing))
         made.cells.append(cell)
-        made.cells += [added(text) for text in extra.get(number, ())]
-    made.cells += [added(f"# {said}") for said in left_out(every)]
+        made.cells += [_added(text) for text in extra.get(number, ())]
+    made.cells += [_added(f"# {said}") for said in _left_out(every)]
     for number, cell in enumerate(made.cells):
         cell.id = f"cell-{number}"
     return made
 
 
-def taken(template, submission):
+def answers_by_cell(template, submission):
     """What a submission brings, by the number of our cell.
 
     template    the released notebook
@@ -53,12 +63,12 @@ def taken(template, submission):
               written one are put together. A cell of ours that is no check and
               was pasted once more is run there, too.
     """
-    places, answers, extra, seen = Places(template), {}, {}, set()
+    places, answers, extra, seen = _Places(template), {}, {}, set()
     last, blank = -1, {}
     for cell in submission.cells:
         text, place = cell.source, places.of(cell)
         if place in seen:
-            extra.setdefault(last, []).append(shortened(text))
+            extra.setdefault(last, []).append(_shortened(text))
             continue
         # Text without a name proves little: it never leads back.
         last = last if place is None else places.after(last, place, cell)
@@ -68,11 +78,11 @@ def taken(template, submission):
         if place is not None and text == template.cells[place].source:
             blank[place] = text
         elif place is not None and place not in answers:
-            answers[place] = shortened(text)
+            answers[place] = _shortened(text)
         elif place is not None and places.is_written(place):
-            answers[place] = shortened(f"{answers[place]}\n\n{text}")
+            answers[place] = _shortened(f"{answers[place]}\n\n{text}")
         elif cell.cell_type == "code" and text.strip():
-            extra.setdefault(last, []).append(shortened(text))
+            extra.setdefault(last, []).append(_shortened(text))
     return blank | answers, extra
 
 
@@ -83,8 +93,8 @@ def remarks(template, submission):
     submission  the student's
     returns     list of sentences
     """
-    answers, extra = taken(template, submission)
-    said = left_out(extra)
+    answers, extra = answers_by_cell(template, submission)
+    said = _left_out(extra)
     if not answers and any(map(utils.is_solution, template.cells)):
         said.append(
             "it has none of the answer cells of this assignment: it may be "
@@ -100,7 +110,7 @@ def typed_over(template, submission):
     submission  the student's
     returns     set of grade_ids; what stands there is never read
     """
-    places, found = Places(template), set()
+    places, found = _Places(template), set()
     for cell in submission.cells:
         place = places.of(cell)
         if place is None or places.asks(place):
@@ -110,11 +120,11 @@ def typed_over(template, submission):
         typed = {line.strip() for line in cell.source.splitlines()} - lines
         code = [line for line in typed if line and line[0] != "#"]
         if code and utils.is_grade(ours):
-            found.add(grade_id(ours))
+            found.add(_grade_id(ours))
     return found
 
 
-def left_out(extra):
+def _left_out(extra):
     """The sentence about cells that are not run, in a list; [] without any."""
     number = sum(map(len, extra.values()))
     if number <= MAX_EXTRA:
@@ -125,7 +135,7 @@ def left_out(extra):
     ]
 
 
-def first_of(extra):
+def _first_of(extra):
     """The first MAX_EXTRA of the cells in a dict of lists of them."""
     left, kept = MAX_EXTRA, {}
     for place in sorted(extra):
@@ -134,14 +144,14 @@ def first_of(extra):
     return kept
 
 
-class Places:
+class _Places:
     """Which cell of ours a submitted cell stands for."""
 
     def __init__(self, template):
         self.template = template
         self.by_name, self.by_text = {}, {}
         for number, cell in enumerate(template.cells):
-            if name := grade_id(cell):
+            if name := _grade_id(cell):
                 self.by_name[name] = number
             self.by_text.setdefault((cell.cell_type, cell.source), number)
         self.checks = {  # and whatever is no code: it is there once
@@ -152,13 +162,13 @@ class Places:
 
     def of(self, cell):
         """The number of our cell, or None for one that the student added."""
-        if (name := grade_id(cell)) in self.by_name:
+        if (name := _grade_id(cell)) in self.by_name:
             return self.by_name[name]
         return self.by_text.get((cell.cell_type, cell.source))
 
     def after(self, last, number, cell):
         """Which cell of ours precedes what follows a submitted cell."""
-        return number if grade_id(cell) in self.by_name else max(last, number)
+        return number if _grade_id(cell) in self.by_name else max(last, number)
 
     def is_written(self, number):
         """Whether our cell takes text and no code."""
@@ -169,26 +179,26 @@ class Places:
         return utils.is_solution(self.template.cells[number])
 
 
-def grade_id(cell):
+def _grade_id(cell):
     """The name that nbgrader gave a cell, or None."""
     mark = cell.metadata.get("nbgrader")
     name = mark.get("grade_id") if isinstance(mark, dict) else None
     return name if isinstance(name, str) else None
 
 
-def shortened(text):
+def _shortened(text):
     """A cell's text, or, where it is longer than any answer, an error."""
     if len(text) <= MAX_CELL:
         return text.encode(errors="replace").decode()
     return f"raise ValueError('this cell had {len(text)} characters')"
 
 
-def added(text):
+def _added(text):
     """A code cell with a student's text and nothing else."""
     return new_code_cell(text)
 
 
-def bare(cell):
+def _bare(cell):
     """Take from a cell of ours what only a run or a viewer would need."""
     mark = cell.metadata.get("nbgrader")
     cell.metadata.clear()

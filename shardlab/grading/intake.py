@@ -17,6 +17,24 @@ from typing import NamedTuple
 
 from shardlab.grading import contents, roster, tables
 
+__all__ = [
+    "ARCHIVES",
+    "MAX_BYTES",
+    "UNKNOWN",
+    "Found",
+    "Refused",
+    "Taken",
+    "Unfit",
+    "Wanted",
+    "collect",
+    "grade_id",
+    "refuse_conflicts",
+    "rewritten",
+    "shown",
+    "too_large",
+    "walk",
+]
+
 MAX_BYTES = 5 << 20
 # Of notebooks that may each be as large as one, and what lies beside them.
 MAX_ARCHIVE = 50 << 20
@@ -107,7 +125,7 @@ def collect(
                  mapping, files of any name
     assignments  the names of assignments
     target       the folder that submissions are stored in
-    mapping      dict: place -> Wanted, as `mapping.read` returns it
+    mapping      dict: place -> Wanted, as `mapping.read_mapping` returns it
     students     the identifiers on the roster; None takes anybody
     known        what the cells of each assignment are known by, as
                  `contents.fingerprints` returns it; None goes by names alone
@@ -123,9 +141,9 @@ def collect(
         ) from None
     try:
         paths = [p for p in walk(root) if not contents.is_litter(p.parts)]
-        wanted, refused = chosen(root, paths, assignments, mapping, known)
-        wanted, more = settled(wanted, target, students)
-        taken, last = stored(root, wanted, target)
+        wanted, refused = _matched(root, paths, assignments, mapping, known)
+        wanted, more = refuse_conflicts(wanted, target, students)
+        taken, last = _stored(root, wanted, target)
     finally:
         os.close(root)
     taken.sort(key=lambda one: one.place)
@@ -149,7 +167,7 @@ def walk(root):
     while ahead:
         parts = ahead.pop()
         try:
-            entries = listed(root, parts)
+            entries = _folder_entries(root, parts)
         except OSError as error:
             yield Found(parts, f"cannot be read: {error.strerror}")
             continue
@@ -165,9 +183,9 @@ def walk(root):
                 yield Found(path, None if is_file else "is no plain file")
 
 
-def listed(root, parts):
+def _folder_entries(root, parts):
     """The names in a folder: (name, is it a folder, is it a plain file)."""
-    place = opened(root, parts, os.O_DIRECTORY) if parts else os.dup(root)
+    place = _opened(root, parts, os.O_DIRECTORY) if parts else os.dup(root)
     try:
         with os.scandir(place) as entries:
             return sorted(
@@ -182,7 +200,7 @@ def listed(root, parts):
         os.close(place)
 
 
-def opened(root, parts, flags=0):
+def _opened(root, parts, flags=0):
     """A descriptor of the path `parts` below `root`; no part may be a link."""
     place = os.dup(root)
     try:
@@ -198,27 +216,27 @@ def opened(root, parts, flags=0):
         os.close(place)
 
 
-def chosen(root, paths, assignments, mapping, known):
+def _matched(root, paths, assignments, mapping, known):
     """Whose each path is: (list of (Found, Wanted), list of Refused)."""
     wanted, refused, seen, unclear = [], [], set(), []
     for path in paths:
         seen.add(path.place)
         if mapping is None:
-            reason, one = by_folder(path.parts, assignments)
+            reason, one = _by_folder(path.parts, assignments)
         else:
             one = mapping.get(path.place)
             reason = None if one else "is not in the mapping"
         if reason := path.reason or reason:
-            refused.append(Refused(path.place, reason, *whose(path, one)))
+            refused.append(Refused(path.place, reason, *_whose(path, one)))
         elif not one.student:
             refused.append(Refused(path.place, "has no student in the mapping"))
-        elif one.assignment == UNKNOWN or is_zip(path.place):
+        elif one.assignment == UNKNOWN or _is_zip(path.place):
             unclear.append((path, one))
         else:
             wanted.append((path, one))
     for path, one in unclear:
         try:
-            found, broken = by_content(
+            found, broken = _by_content(
                 root, path, one, assignments, known or {}
             )
             wanted += found
@@ -232,7 +250,7 @@ def chosen(root, paths, assignments, mapping, known):
     return wanted, refused
 
 
-def whose(path, one):
+def _whose(path, one):
     """Student and assignment of a path that is not taken, if it is work."""
     if one is not None:
         return one[:2]
@@ -241,12 +259,12 @@ def whose(path, one):
     return ()
 
 
-def is_zip(place):
+def _is_zip(place):
     """Whether a place is that of a zip archive, by its name."""
     return place.lower().endswith(".zip")
 
 
-def by_content(root, path, one, assignments, known):
+def _by_content(root, path, one, assignments, known):
     """What a file of another name, or an archive, holds of a student's work.
 
     root         descriptor of the folder of submissions
@@ -258,15 +276,15 @@ def by_content(root, path, one, assignments, known):
                  what in an archive is not taken
     raises       Unfit for a file, or an archive, that is not taken as a whole
     """
-    data, _ = content(root, path.parts)
-    files = contents.members(data) if is_zip(path.place) else {None: data}
+    data, _ = _content(root, path.parts)
+    files = contents.members(data) if _is_zip(path.place) else {None: data}
     if not files:
         raise Unfit("holds no notebook")
     found, broken = {}, []
     for name, text in files.items():
         try:
             whole = (name or path.parts[-1], text, len(files) == 1)
-            assignment = meant(*whole, one, assignments, known)
+            assignment = _meant(*whole, one, assignments, known)
         except Unfit as error:
             if name is None:
                 raise
@@ -281,13 +299,13 @@ def by_content(root, path, one, assignments, known):
     taken = []
     for assignment, names in found.items():
         work = one._replace(assignment=assignment)
-        best, aside = preferred(names, work)
+        best, aside = _preferred(names, work)
         taken += [(path._replace(member=name), work) for name in best]
         broken += [Refused(path.place, *said) for said in aside]
     return taken, broken
 
 
-def meant(name, text, alone, one, assignments, known):
+def _meant(name, text, alone, one, assignments, known):
     """The assignment that a notebook is for; Unfit when it is for none.
 
     name         of the file
@@ -312,7 +330,7 @@ def meant(name, text, alone, one, assignments, known):
     return one.assignment
 
 
-def preferred(names, work):
+def _preferred(names, work):
     """Which of the notebooks for one assignment in an archive counts.
 
     names    of the notebooks; [None] for a file by itself
@@ -334,7 +352,7 @@ def preferred(names, work):
     return [], [(said, *work[:2])]
 
 
-def by_folder(parts, assignments):
+def _by_folder(parts, assignments):
     """Why a path is no submission, or None, and whose it is."""
     student, name = parts[0], parts[-1]
     if len(parts) == 1:
@@ -348,17 +366,17 @@ def by_folder(parts, assignments):
     work = Wanted(student, named or UNKNOWN)
     if suffix.lower() in ARCHIVES:
         return "is an archive; send the notebook itself, or a zip", work
-    if contents.is_notebook(name) or is_zip(name):
+    if contents.is_notebook(name) or _is_zip(name):
         return None, Wanted(student, UNKNOWN)
     if named or suffix.lower() in EXPORTS:
         return "is no notebook; send the .ipynb file itself", work
     return "is no notebook", None
 
 
-def settled(wanted, target, students):
+def refuse_conflicts(wanted, target, students):
     """Refuse what two files claim, and whom the roster does not know."""
     # Who was there before, or is on the roster, is whom a name means.
-    before = names_in(target) if students is None else students
+    before = _names_in(target) if students is None else students
     known = {name.lower(): {name} for name in before}
     first, places = set(known), {}
     for path, one in wanted:
@@ -369,27 +387,27 @@ def settled(wanted, target, students):
     for path, one in wanted:
         alike = sorted(known[one.student.lower()] - {one.student})
         twice = [other for other in places[one[:2]] if other != path]
-        if any(is_named(other, one) for other in (path, *twice)):
+        if any(_is_named(other, one) for other in (path, *twice)):
             # The name that was given out decides against copies of others.
-            if not is_named(path, one):
+            if not _is_named(path, one):
                 said = f"is left aside for {one.assignment}.ipynb beside it"
                 refused.append(Refused(path.place, said))
                 continue
-            twice = [other for other in twice if is_named(other, one)]
+            twice = [other for other in twice if _is_named(other, one)]
         twice = [other.place for other in twice]
-        if reason := doubt(one.student, students, alike, twice):
+        if reason := _doubt(one.student, students, alike, twice):
             refused.append(Refused(path.place, reason, *one[:2]))
         else:
             kept.append((path, one))
     return kept, refused
 
 
-def is_named(path, one):
+def _is_named(path, one):
     """Whether a file has the name that its notebook was given out with."""
     return path.parts[-1] == f"{one.assignment}.ipynb"
 
 
-def doubt(student, students, alike, twice):
+def _doubt(student, students, alike, twice):
     """Why it is unclear whose a notebook is, or which counts; or None."""
     if students is not None and student not in students:
         return f"is of {student}, who is not on the roster"
@@ -401,17 +419,17 @@ def doubt(student, students, alike, twice):
     return None
 
 
-def names_in(folder):
+def _names_in(folder):
     """The names in a folder, none if it does not exist."""
     return os.listdir(folder) if os.path.isdir(folder) else []
 
 
-def stored(root, wanted, target):
+def _stored(root, wanted, target):
     """Read and store each submission: (list of Taken, list of Refused)."""
     taken, refused = [], []
     for path, one in wanted:
         try:
-            data, time = content(root, path.parts)
+            data, time = _content(root, path.parts)
             if path.member is not None:
                 data = contents.members(data, path.member)[path.member]
             text = rewritten(data)
@@ -428,7 +446,7 @@ def stored(root, wanted, target):
     return taken, refused
 
 
-def content(root, parts):
+def _content(root, parts):
     """The bytes of a plain file, and when it was last changed, now at most.
 
     root    descriptor of a folder
@@ -436,13 +454,13 @@ def content(root, parts):
     raises  Unfit for anything else, and for a file that is too large
     """
     try:
-        with open(opened(root, parts), "rb") as stream:
+        with open(_opened(root, parts), "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise Unfit("is no plain file")
             if status.st_nlink != 1:
                 raise Unfit("is a hard link to another file; copy it")
-            most = MAX_ARCHIVE if is_zip(parts[-1]) else MAX_BYTES
+            most = MAX_ARCHIVE if _is_zip(parts[-1]) else MAX_BYTES
             data = stream.read(most + 1)
         time = datetime.fromtimestamp(status.st_mtime, UTC)
         time = min(time, datetime.now(UTC))  # a clock that was ahead
@@ -470,7 +488,7 @@ def rewritten(data):
              the name that nbgrader gave them, and nothing else
     raises   Unfit that says why this is no notebook
     """
-    cells = [plain(n, cell) for n, cell in enumerate(cells_of(data))]
+    cells = [_plain(n, cell) for n, cell in enumerate(_cells_of(data))]
     kernel = {"name": "python3", "display_name": "Python 3"}
     kernel["language"] = "python"
     made = {
@@ -482,14 +500,14 @@ def rewritten(data):
     return json.dumps(made, indent=1, sort_keys=True).encode() + b"\n"
 
 
-def parsed(data):
+def _parsed(data):
     """What the JSON in a file says, in numbers as far as they are used."""
     try:
         return json.loads(
             data.decode("utf-8-sig"),
-            object_pairs_hook=unique,
-            parse_int=whole,
-            parse_constant=no_number,
+            object_pairs_hook=_unique,
+            parse_int=_json_int,
+            parse_constant=_no_number,
         )
     except UnicodeDecodeError:
         raise Unfit("is not text in UTF-8") from None
@@ -499,9 +517,9 @@ def parsed(data):
         raise Unfit(f"is not JSON: {error}") from None
 
 
-def cells_of(data):
+def _cells_of(data):
     """The cells of a notebook file, as its JSON has them."""
-    made = parsed(data)
+    made = _parsed(data)
     if not isinstance(made, dict) or not isinstance(made.get("nbformat"), int):
         raise Unfit("is no notebook")
     if made["nbformat"] != 4:
@@ -517,7 +535,7 @@ def cells_of(data):
     return cells
 
 
-def unique(pairs):
+def _unique(pairs):
     """The dict of a JSON object, in which no name stands twice."""
     made = dict(pairs)
     if len(made) != len(pairs):
@@ -525,17 +543,17 @@ def unique(pairs):
     return made
 
 
-def whole(digits):
+def _json_int(digits):
     """An integer of JSON; None for one longer than any that is used here."""
     return int(digits) if len(digits) <= MAX_DIGITS else None
 
 
-def no_number(name):
+def _no_number(name):
     """None for NaN and Infinity: JSON lacks them, and outputs have them."""
     return None
 
 
-def plain(number, cell):
+def _plain(number, cell):
     """What is kept of the cell of this number."""
     where = f"in cell {number + 1}"
     if not isinstance(cell, dict) or cell.get("cell_type") not in KINDS:
@@ -544,7 +562,7 @@ def plain(number, cell):
         "cell_type": cell["cell_type"],
         "id": f"cell-{number}",
         "metadata": {},
-        "source": source(where, cell.get("source")),
+        "source": _source(where, cell.get("source")),
     }
     if cell["cell_type"] == "code":
         made |= {"execution_count": None, "outputs": []}
@@ -553,7 +571,7 @@ def plain(number, cell):
     return made
 
 
-def source(where, text):
+def _source(where, text):
     """The text of a cell: one text, or a list of lines."""
     if isinstance(text, list) and all(isinstance(line, str) for line in text):
         text = "".join(text)

@@ -12,7 +12,6 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import nbformat
 from nbformat.v4 import new_output
 
@@ -21,6 +20,22 @@ from shardlab.checks.question import NotAnswered, OneLine, WrongAnswer
 from shardlab.grading import pictures
 from shardlab.grading.graft import grafted, remarks, typed_over
 from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
+
+__all__ = [
+    "MAX_OUTPUT",
+    "NOTHING",
+    "RUNNER",
+    "SECONDS",
+    "Graft",
+    "Judge",
+    "Notebook",
+    "Outcome",
+    "Seconds",
+    "checks_of",
+    "grade",
+    "has_failed",
+    "outputs",
+]
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -35,9 +50,6 @@ with warnings.catch_warnings():
         OverwriteKernelspec,
         SaveAutoGrades,
     )
-
-# Checks see as many devices here as they do beside a notebook.
-jax.config.update("jax_num_cpu_devices", 8)
 
 MAX_STOPS = 12
 # Characters of all outputs together; a picture of 1 MB has 1.4 million.
@@ -192,7 +204,9 @@ class Notebook:
             raise NotAnswered(plain.printable(reply["missing"]))
         if "wrong" in reply:
             raise WrongAnswer(plain.printable(reply["wrong"]))
-        words = [plain.printable(word, 500) for word in listed(reply, "raised")]
+        words = [
+            plain.printable(word, 500) for word in _list_in(reply, "raised")
+        ]
         raise WrongAnswer(f"{name} raised {': '.join(words)}")
 
     def agrees(self, key, text):
@@ -217,7 +231,7 @@ ONCE = ("value", "expression", "program", "types")
 NOTHING = plain.encode(None)
 
 
-def listed(reply, name):
+def _list_in(reply, name):
     """A list in a reply; an empty one for anything else."""
     found = reply.get(name)
     return found if isinstance(found, list) else []
@@ -228,17 +242,17 @@ def outputs(reply):
     shown = []
     if text := plain.printable(reply.get("text"), 21_000):
         shown.append(new_output("stream", name="stdout", text=text))
-    for encoded in listed(reply, "pictures")[:4]:
+    for encoded in _list_in(reply, "pictures")[:4]:
         with contextlib.suppress(binascii.Error, TypeError, ValueError):
             if picture := pictures.bounded(base64.b64decode(encoded)):
                 text = base64.b64encode(picture).decode()
                 shown.append(new_output("display_data", {"image/png": text}))
-    if len(words := listed(reply, "error")) == 3:
-        shown.append(failure(*(plain.printable(w, 6000) for w in words)))
+    if len(words := _list_in(reply, "error")) == 3:
+        shown.append(_failure(*(plain.printable(w, 6000) for w in words)))
     return shown
 
 
-def failure(kind, message, trace=""):
+def _failure(kind, message, trace=""):
     """An error as a notebook's output."""
     lines = (trace or f"{kind}: {message}").splitlines()
     return new_output("error", ename=kind, evalue=message, traceback=lines)
@@ -287,7 +301,7 @@ class Judge(NbGraderPreprocessor):
         try:
             with (
                 Notebook(**settings) as notebook,
-                student.asked(notebook, seed),
+                student.asking(notebook, seed),
             ):
                 failed = self.first_round(nb, notebook)
                 if failed and self.runs_after(nb, failed[0]):
@@ -311,9 +325,9 @@ class Judge(NbGraderPreprocessor):
                     cell.outputs = notebook.run(number, cell.source)
                 except Stopped as stop:
                     self.stopped.append(f"cell {number + 1}: {stop}")
-                    cell.outputs = [failure("Stopped", str(stop))]
+                    cell.outputs = [_failure("Stopped", str(stop))]
                 if utils.is_solution(cell):
-                    error = error_of(cell)
+                    error = _error_of(cell)
         return failed
 
     def explain(self, cell, error):
@@ -330,21 +344,21 @@ class Judge(NbGraderPreprocessor):
                 "read, so write the answer into the cell above it"
             )
         words = "; ".join([shown.evalue, *said])
-        cell.outputs = [failure(shown.ename, words)]
+        cell.outputs = [_failure(shown.ename, words)]
 
     def judged(self, cell, notebook):
         """Write a check's verdict; whether it must not be asked again."""
         name = cell.metadata.nbgrader.grade_id
         if name in self.stood:
-            cell.outputs = verdict_of(name, self.stood[name])
+            cell.outputs = _verdict_of(name, self.stood[name])
             return True
         notebook.answered = False
         cell.outputs = self.verdict(cell, notebook)
-        stopped = is_stopped(cell)
+        stopped = _is_stopped(cell)
         if not has_failed(cell):
             self.stood[name] = None
         elif notebook.answered and not stopped:
-            self.stood[name] = failure_of(cell)
+            self.stood[name] = _failure_of(cell)
         return name in self.stood or stopped
 
     def runs_after(self, nb, number):
@@ -376,35 +390,35 @@ class Judge(NbGraderPreprocessor):
                 exec(self.checks[name], {"__name__": "check"})
         except Stopped as stop:
             self.stopped.append(f"{name}: {stop}")
-            return [failure("Stopped", str(stop))]
+            return [_failure("Stopped", str(stop))]
         except Unavailable:
             raise
         except (OneLine, AssertionError) as error:
             message = plain.printable(str(error))
-            return [failure(type(error).__name__, message)]
+            return [_failure(type(error).__name__, message)]
         except Exception as error:
             words = plain.printable(f"{type(error).__name__}: {error}", 300)
             note = f"{name} met an answer it does not know: {words}"
             if note not in self.notes:  # checks that failed are asked twice
                 self.notes.append(note)
-            return [failure("WrongAnswer", f"no answer to this: {words}")]
-        return verdict_of(name, None)
+            return [_failure("WrongAnswer", f"no answer to this: {words}")]
+        return _verdict_of(name, None)
 
 
-def verdict_of(name, failed):
+def _verdict_of(name, failed):
     """The outputs of the check `name`; `failed` is as in `Outcome.verdicts`."""
     if failed is not None:
-        return [failure(*failed)]
+        return [_failure(*failed)]
     return [new_output("stream", name="stdout", text=f"{name}: passed\n")]
 
 
-def error_of(cell):
+def _error_of(cell):
     """The error that a cell ended with, in words, or ""."""
     errors = [o for o in cell.outputs if o.output_type == "error"]
     return "; ".join(f"{e.ename}: {e.evalue}"[:300] for e in errors)
 
 
-def failure_of(cell):
+def _failure_of(cell):
     """The type and the message of a check's failure."""
     (error,) = (o for o in cell.outputs if o.output_type == "error")
     return [error.ename, error.evalue]
@@ -415,7 +429,7 @@ def has_failed(cell):
     return any(output.output_type == "error" for output in cell.outputs)
 
 
-def is_stopped(cell):
+def _is_stopped(cell):
     """Whether a check failed because the notebook was stopped."""
     return any(output.get("ename") == "Stopped" for output in cell.outputs)
 
@@ -440,7 +454,7 @@ def checks_of(notebook):
     }
 
 
-def notebook_of(folder, assignment):
+def _notebook_of(folder, assignment):
     """The notebook of an assignment below one of the course's folders."""
     path = Path(folder) / assignment / f"{assignment}.ipynb"
     return nbformat.read(path, as_version=4)
@@ -473,8 +487,8 @@ def grade(
                 not the student's
     """
     places = config.CourseDirectory
-    checks = checks_of(notebook_of(places.source_directory, assignment))
-    graft = Graft(notebook_of(places.release_directory, assignment))
+    checks = checks_of(_notebook_of(places.source_directory, assignment))
+    graft = Graft(_notebook_of(places.release_directory, assignment))
     grading = {
         "seed": seed,
         "seconds": seconds,
@@ -484,7 +498,7 @@ def grade(
     }
     judge = Judge(checks, grading, stood, graft)
     with personal.belonging_to(identifier):
-        convert(config, identifier, assignment, graft, judge)
+        _convert(config, identifier, assignment, graft, judge)
     notes = graft.notes + judge.notes
     return Outcome(
         identifier,
@@ -496,7 +510,7 @@ def grade(
     )
 
 
-def convert(config, identifier, assignment, graft, judge):
+def _convert(config, identifier, assignment, graft, judge):
     """Let nbgrader convert a submission with our two steps in the middle."""
     folder = CourseDirectory(config=config)
     folder.assignment_id, folder.student_id = assignment, identifier

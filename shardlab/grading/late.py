@@ -12,6 +12,18 @@ from traitlets import Float
 
 from shardlab.grading import tables
 
+__all__ = [
+    "DAY",
+    "LatePenalty",
+    "Policy",
+    "due_dates",
+    "kept",
+    "lost",
+    "moment",
+    "policy",
+    "policy_in_words",
+]
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from nbgrader.plugins import LateSubmissionPlugin
@@ -54,7 +66,7 @@ def policy(text):
                 "the late policy must be none, zero or settings such as "
                 f"day=10 most=50 grace=15, got {text!r}"
             )
-        settings[name] = setting(name, number)
+        settings[name] = _setting(name, number)
     if "day" not in settings:
         raise ValueError(f"the late policy {text!r} does not say day=PERCENT")
     return Policy(**settings)
@@ -76,7 +88,7 @@ def kept(path, policy):
         words = json.loads(Path(path).read_text(encoding="utf-8"))
         return Policy(
             **{
-                name: setting(name, f"{number:.6f}")
+                name: _setting(name, f"{number:.6f}")
                 for name, number in Policy(**words)._asdict().items()
             }
         )
@@ -88,7 +100,7 @@ def kept(path, policy):
         ) from None
 
 
-def said(policy):
+def policy_in_words(policy):
     """A policy in words."""
     if not policy.day:
         return "late work loses nothing"
@@ -100,7 +112,7 @@ def said(policy):
     return text
 
 
-def setting(name, number):
+def _setting(name, number):
     """The number of one setting of a policy."""
     limit = math.inf if name == "grace" else 100
     if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", number) and float(number) <= limit:
@@ -171,7 +183,9 @@ def due_dates(given, assignments):
         else:
             pairs = [
                 (f"{text}, line {line}", cells["assignment"], cells["due"])
-                for line, cells in tables.read(text, ("assignment", "due"))
+                for line, cells in tables.read_table(
+                    text, ("assignment", "due")
+                )
             ]
         for where, name, date in pairs:
             if name not in assignments:

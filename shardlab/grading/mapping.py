@@ -13,6 +13,8 @@ from pathlib import PurePosixPath
 
 from shardlab.grading import contents, intake, late, roster, tables
 
+__all__ = ["NEEDED", "OPTIONAL", "draft", "guessed", "read_mapping"]
+
 NEEDED = ("file", "student", "assignment")
 OPTIONAL = ("submitted", "guess")
 
@@ -29,7 +31,7 @@ MOODLE = re.compile(
 )
 
 
-def read(path, assignments):
+def read_mapping(path, assignments):
     """The mapping that a CSV file holds.
 
     path         columns file (relative to the folder of submissions), student,
@@ -41,10 +43,10 @@ def read(path, assignments):
                  is marked as a guess
     """
     found, faults, claims = {}, [], {}
-    for line, cells in tables.read(path, NEEDED, OPTIONAL):
+    for line, cells in tables.read_table(path, NEEDED, OPTIONAL):
         place = str(PurePosixPath(cells["file"]))
         try:
-            wanted = one(cells, assignments)
+            wanted = _mapped_line(cells, assignments)
             if place in found:
                 raise ValueError(f"{place} stands here for the second time")
             claim = (wanted.student.lower(), wanted.assignment)
@@ -62,7 +64,7 @@ def read(path, assignments):
     return found
 
 
-def one(cells, assignments):
+def _mapped_line(cells, assignments):
     """What one line of a mapping says."""
     if not cells["file"]:
         raise ValueError("names no file")
@@ -120,32 +122,32 @@ def guessed(place, assignments, students):
     match = CANVAS.fullmatch(place) or MOODLE.fullmatch(place)
     name = match["name"] if match else place.split("/")[0]
     stem = match["stem"] if match else PurePosixPath(place).stem
-    line["student"] = student_called(name, students)
-    line["assignment"] = assignment_called(stem, assignments)
+    line["student"] = _student_called(name, students)
+    line["assignment"] = _assignment_called(stem, assignments)
     line["guess"] = f"from the name {name!r} of {stem!r}"
     return line
 
 
-def student_called(name, students):
+def _student_called(name, students):
     """The identifier of the one student who may be called so, or ""."""
     if not students:
-        made = re.sub(r"[^A-Za-z0-9]+", "_", unaccented(name)).strip("_")
+        made = re.sub(r"[^A-Za-z0-9]+", "_", _unaccented(name)).strip("_")
         return made if roster.fault(made) is None else ""
     fits = [
         student.student
         for student in students.values()
-        if letters(name)
-        and letters(name)
+        if _letters(name)
+        and _letters(name)
         in (
-            letters(student.student),
-            letters(student.last_name + student.first_name),
-            letters(student.first_name + student.last_name),
+            _letters(student.student),
+            _letters(student.last_name + student.first_name),
+            _letters(student.first_name + student.last_name),
         )
     ]
     return fits[0] if len(fits) == 1 else ""
 
 
-def assignment_called(stem, assignments):
+def _assignment_called(stem, assignments):
     """The assignment whose name a file's name holds; the only one; or ""."""
     fits = [name for name in assignments if name.lower() in stem.lower()]
     if len(fits) == 1:
@@ -153,7 +155,7 @@ def assignment_called(stem, assignments):
     return assignments[0] if len(assignments) == 1 else ""
 
 
-def unaccented(text):
+def _unaccented(text):
     """`text` without accents."""
     return "".join(
         character
@@ -162,6 +164,6 @@ def unaccented(text):
     )
 
 
-def letters(name):
+def _letters(name):
     """A name to be compared: its letters and digits, no accents, one case."""
-    return "".join(c for c in unaccented(name).casefold() if c.isalnum())
+    return "".join(c for c in _unaccented(name).casefold() if c.isalnum())

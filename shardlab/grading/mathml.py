@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 from docutils.utils.math import MathError, latex2mathml
 
+__all__ = ["mathml"]
+
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 # What docutils does not know, in words that it does.
 WORDS = {

@@ -3,6 +3,8 @@
 import struct
 import zlib
 
+__all__ = ["MAX_SIDE", "SIGNATURE", "bounded", "chunk"]
+
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MAX_BYTES = 1 << 20
 MAX_SIDE = 4000
@@ -23,7 +25,7 @@ def bounded(data):
     """
     if not data.startswith(SIGNATURE) or len(data) > MAX_BYTES:
         return None
-    kept = [(kind, body) for kind, body in chunks(data) if kind in KEPT]
+    kept = [(kind, body) for kind, body in _chunks(data) if kind in KEPT]
     if [kind for kind, _ in kept[:1] + kept[-1:]] != [b"IHDR", b"IEND"]:
         return None
     header = kept[0][1]
@@ -37,7 +39,7 @@ def bounded(data):
     return SIGNATURE + b"".join(chunk(kind, body) for kind, body in kept)
 
 
-def chunks(data):
+def _chunks(data):
     """The parts of a PNG file, as far as they are whole: (kind, body)."""
     found, at = [], len(SIGNATURE)
     while at + 12 <= len(data):

@@ -13,8 +13,10 @@ import pyseccomp
 
 from shardlab.checks import pipes
 
+__all__ = ["CALLS"]
 
-def faults(hidden, readable, limits):
+
+def _faults(hidden, readable, limits):
     """What was possible and must not be, each a few words.
 
     hidden    paths that must not exist here
@@ -23,35 +25,35 @@ def faults(hidden, readable, limits):
     """
     found = [f"{path} is seen" for path in hidden if os.path.lexists(path)]
     for path in [*readable, "/", "/usr", "/etc"]:
-        if os.path.isdir(path) and writable(path):
+        if os.path.isdir(path) and _writable(path):
             found.append(f"{path} can be written to")
-    if any(os.access(path, os.W_OK) and opens(path) for path in KERNEL):
+    if any(os.access(path, os.W_OK) and _opens(path) for path in KERNEL):
         found.append("settings of the kernel can be written")
-    if networks() != ["lo"]:
-        found.append(f"networks {networks()} are there")
-    if reaches("192.0.2.1") or reaches("127.0.0.1"):
+    if _networks() != ["lo"]:
+        found.append(f"networks {_networks()} are there")
+    if _reaches("192.0.2.1") or _reaches("127.0.0.1"):
         found.append("a network address can be reached")
-    found += [f"{call} can be called" for call in CALLS if answers(call)]
-    if makes(40):
+    found += [f"{call} can be called" for call in CALLS if _answers(call)]
+    if _makes(40):
         found.append("sockets to the machine below can be made")
     if len([name for name in os.listdir("/proc") if name.isdecimal()]) > 4:
         found.append("processes of others are seen")
-    if files():
+    if _files():
         found.append("files of the machine are open")
     if os.getuid() == 0:
         found.append("it runs as root")
     if resource.getrlimit(resource.RLIMIT_FSIZE)[0] > limits["file"]:
         found.append("files may be of any size")
-    if space() > 2 * limits["space"]:
+    if _space() > 2 * limits["space"]:
         found.append("its folder may be of any size")
-    if allocates(2 * limits["memory"]):
+    if _allocates(2 * limits["memory"]):
         found.append("memory is not limited")
-    if multiplies(limits["processes"] + 64):
+    if _multiplies(limits["processes"] + 64):
         found.append("processes are not limited")
     return found
 
 
-def writable(folder):
+def _writable(folder):
     """Whether a file can be made in `folder`."""
     path = os.path.join(folder, "shard-by-shard-proof")
     try:
@@ -70,7 +72,7 @@ KERNEL = (
 )
 
 
-def opens(path):
+def _opens(path):
     """Whether a file can be opened for writing."""
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_WRONLY))
@@ -78,7 +80,7 @@ def opens(path):
     return False
 
 
-def files():
+def _files():
     """Open files of the first process that are no pipes, by their names."""
     names = []
     for name in os.listdir("/proc/1/fd"):
@@ -105,7 +107,7 @@ CALLS = (
 )
 
 
-def answers(call):
+def _answers(call):
     """Whether the kernel looks at the arguments of a call, all of them wrong.
 
     A call that the filter bars is refused before that.
@@ -116,12 +118,12 @@ def answers(call):
     return ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS)
 
 
-def networks():
+def _networks():
     """The names of the network interfaces that are there."""
     return sorted(name for _, name in socket.if_nameindex())
 
 
-def reaches(address):
+def _reaches(address):
     """Whether anything but a refusal comes from an address, on two ports."""
     for port in (53, 80):
         with socket.socket() as wire:
@@ -132,7 +134,7 @@ def reaches(address):
     return False
 
 
-def makes(family):
+def _makes(family):
     """Whether a socket of this family can be made; it is not used."""
     with contextlib.suppress(OSError):
         socket.socket(family, socket.SOCK_STREAM).close()
@@ -140,19 +142,19 @@ def makes(family):
     return False
 
 
-def space():
+def _space():
     """Bytes that the folder for temporary files can hold."""
     found = os.statvfs("/tmp")
     return found.f_blocks * found.f_frsize
 
 
-def allocates(size):
+def _allocates(size):
     """Whether a child can hold `size` bytes of memory."""
     program = f"x = bytearray({size}); x[::4096] = b'1' * len(x[::4096])"
     return subprocess.call([sys.executable, "-S", "-c", program], **QUIET) == 0
 
 
-def multiplies(number):
+def _multiplies(number):
     """Whether `number` processes can be had at a time."""
     program = (
         "import os, time\n"
@@ -167,11 +169,11 @@ def multiplies(number):
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
-def answer(question):
+def _answer(question):
     """The faults that a question of `sandbox.prove` asks for."""
     asked = {name: question[name] for name in ("hidden", "readable", "limits")}
-    return {"faults": faults(**asked)}
+    return {"faults": _faults(**asked)}
 
 
 if __name__ == "__main__":
-    pipes.serve(answer)
+    pipes.serve(_answer)

@@ -10,6 +10,18 @@ from typing import NamedTuple
 
 from shardlab.grading import tables
 
+__all__ = [
+    "FAILED",
+    "GRADED",
+    "KEPT",
+    "PENDING",
+    "Record",
+    "digest",
+    "library",
+    "read_records",
+    "write",
+]
+
 PENDING, GRADED, FAILED = "pending", "graded", "failed"
 
 
@@ -57,7 +69,7 @@ def write(folder, record):
     tables.replace(path, text.encode())
 
 
-def read(folder):
+def read_records(folder):
     """Every record.
 
     folder   the folder of records
@@ -65,16 +77,18 @@ def read(folder):
              of a failure, which names it: the work is graded anew when it is
              handed in again, and nobody else is concerned
     """
-    found = [one(path) for path in sorted(Path(folder).glob("*/*.json"))]
+    found = [
+        _read_record(path) for path in sorted(Path(folder).glob("*/*.json"))
+    ]
     return {(record.student, record.assignment): record for record in found}
 
 
-def one(path):
+def _read_record(path):
     """The record that a file holds."""
     names = path.stem, path.parent.name
     try:
         record = Record(**json.loads(path.read_text(encoding="utf-8")))
-        if record[:2] == names and fits(record):
+        if record[:2] == names and _fits(record):
             return record
         reason = "it is of another submission, or holds what no record does"
     except (OSError, TypeError, ValueError, RecursionError) as error:
@@ -83,7 +97,7 @@ def one(path):
     return Record(*names, FAILED, "", error=said)
 
 
-def fits(record):
+def _fits(record):
     """Whether every field of a record is of the type that `write` gave it."""
     kinds = Record.__annotations__.items()
     typed = all(

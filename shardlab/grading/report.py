@@ -7,6 +7,26 @@ from typing import NamedTuple
 
 from shardlab.grading import intake, records, roster, tables
 
+__all__ = [
+    "BY_HAND",
+    "NOT_HANDED_IN",
+    "REFUSED",
+    "Line",
+    "Statistic",
+    "briefly",
+    "full_name",
+    "line",
+    "lines",
+    "printed",
+    "sentence",
+    "sorted_name",
+    "statistics",
+    "write_canvas",
+    "write_moodle",
+    "write_scores",
+    "write_statistics",
+]
+
 NOT_HANDED_IN = "not handed in"
 REFUSED = "refused"
 BY_HAND = "to be graded by hand"
@@ -86,7 +106,7 @@ def lines(students, most, known, cells, penalties, refused, due=()):
         if assignment == intake.UNKNOWN
     }
     names = sorted({*students, *(student for student, _ in known)})
-    given = {*due, *given_out(known, names)}
+    given = {*due, *_given_out(known, names)}
     return [
         line(
             (student, assignment),
@@ -103,7 +123,7 @@ def lines(students, most, known, cells, penalties, refused, due=()):
     ]
 
 
-def given_out(known, names):
+def _given_out(known, names):
     """The assignments that so many handed in that all must have had them.
 
     known    dict: (student, assignment) -> records.Record
@@ -169,10 +189,10 @@ def write_scores(path, lines, students, known, times, late):
     late      dict: (student, assignment) -> seconds
     """
     rows, columns = [], list(PAPER)
-    label = labels(lines)
+    label = _labels(lines)
     for one in lines:
         key = one[:2]
-        paper = standing(one, students, known.get(key), times.get(key))
+        paper = _standing(one, students, known.get(key), times.get(key))
         paper["hours_late"] = (
             round(late[key] / 3600, 2) if key in late else None
         )
@@ -185,7 +205,7 @@ def write_scores(path, lines, students, known, times, late):
     tables.write(path, columns, rows)
 
 
-def labels(lines):
+def _labels(lines):
     """The column of each check; a name used twice needs two columns.
 
     lines    list of Line
@@ -201,7 +221,7 @@ def labels(lines):
     }
 
 
-def standing(line, students, record, time):
+def _standing(line, students, record, time):
     """The columns of scores.csv that every assignment has."""
     student = students.get(line.student, roster.Student(line.student))
     return {
@@ -234,7 +254,7 @@ def write_canvas(path, lines, students, most):
     """
     columns = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     rows = [{"Student": "    Points Possible", **most}]
-    for identifier, finals in by_student(lines):
+    for identifier, finals in _by_student(lines):
         student = students.get(identifier, roster.Student(identifier))
         login = student.systems.get("sis_login_id") or identifier
         rows.append(
@@ -263,7 +283,7 @@ def write_moodle(path, lines, students, most):
         columns += [assignment, f"{assignment} feedback"]
     said = {one[:2]: sentence(one) for one in lines}
     rows = []
-    for identifier, finals in by_student(lines):
+    for identifier, finals in _by_student(lines):
         student = students.get(identifier, roster.Student(identifier))
         feedback = {f"{a} feedback": said[identifier, a] for a in finals}
         rows.append(
@@ -292,7 +312,7 @@ def full_name(student):
     )
 
 
-def by_student(lines):
+def _by_student(lines):
     """Pairs (student, dict: assignment -> points that count)."""
     found = collections.defaultdict(dict)
     for one in lines:
@@ -357,11 +377,12 @@ def statistics(cells, graded):
             question = questions.setdefault((cell.assignment, cell.name), [])
             question.append((key, cell.score, cell.most))
     return [
-        statistic(*names, points, totals) for names, points in questions.items()
+        _statistic(*names, points, totals)
+        for names, points in questions.items()
     ]
 
 
-def statistic(assignment, question, points, totals):
+def _statistic(assignment, question, points, totals):
     """How the class did in one question.
 
     assignment  the name
@@ -381,11 +402,11 @@ def statistic(assignment, question, points, totals):
         sum(score >= most for score in scores) / n,
         sum(score <= 0 for score in scores) / n,
         sum(score < most for score in scores) / n,
-        correlation(scores, rest),
+        _correlation(scores, rest),
     )
 
 
-def correlation(x, y):
+def _correlation(x, y):
     """Pearson's correlation of two lists, None where there is none to have."""
     n = len(x)
     if n < 3:

@@ -5,8 +5,10 @@ nbgrader's own button runs submissions as the instructor, with every right.
 
 from nbconvert.exporters import NotebookExporter
 
+__all__ = ["config"]
 
-class Refuse(NotebookExporter):
+
+class _Refuse(NotebookExporter):
     """Stands where nbgrader would begin to run a submission."""
 
     def __init__(self, *arguments, **settings):
@@ -23,5 +25,5 @@ def config(grading):
     returns  traitlets.config.Config with which nbgrader refuses to run a
              submission, before it removes anything
     """
-    grading.Autograde.exporter_class = f"{__name__}.{Refuse.__name__}"
+    grading.Autograde.exporter_class = f"{__name__}.{_Refuse.__name__}"
     return grading

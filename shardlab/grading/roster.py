@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from shardlab.grading import tables
 
+__all__ = ["Student", "fault", "read_roster"]
+
 # Names of folders and of things in a database: nothing in them means
 # anything to a shell, a file system, a pattern, a page or a spreadsheet.
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -51,7 +53,7 @@ def fault(identifier):
     return f"is no identifier ({RULE})"
 
 
-def read(path):
+def read_roster(path):
     """The students of a roster.
 
     path     CSV file with a column `student` and, if you like, first_name,
@@ -61,7 +63,7 @@ def read(path):
     raises   ValueError that names every line that is wrong
     """
     students, faults, seen = {}, [], {}
-    for line, cells in tables.read(path, NEEDED, NAMES + SYSTEMS):
+    for line, cells in tables.read_table(path, NEEDED, NAMES + SYSTEMS):
         identifier = cells["student"]
         reason = fault(identifier)
         if reason is None and (before := seen.get(identifier.lower())):

@@ -21,7 +21,7 @@ MAX_TEXT = 20_000
 MAX_PICTURES = 4
 
 
-class Kept(io.TextIOBase):
+class _FirstCharacters(io.TextIOBase):
     """Where printed text goes: the first characters are kept."""
 
     encoding = "utf-8"
@@ -48,7 +48,7 @@ class Kept(io.TextIOBase):
         return "".join(self.parts)
 
 
-def shell():
+def _shell():
     """An IPython without a terminal, a history, or colours."""
     settings = Config()
     settings.HistoryManager.enabled = False
@@ -56,7 +56,7 @@ def shell():
     made = InteractiveShell.instance(config=settings)
     # It would keep a copy of all that is printed.
     made._tee = lambda channel=None: contextlib.nullcontext()
-    made.display_pub.publish = publish
+    made.display_pub.publish = _publish
     # Without a window there is nothing to enable, for %matplotlib inline too.
     made.enable_gui = lambda gui=None: None
     made.ask_exit = lambda: None
@@ -66,7 +66,7 @@ def shell():
     return made
 
 
-def publish(data, metadata=None, **more):
+def _publish(data, metadata=None, **more):
     """Print the text of what is displayed; keep its picture."""
     if isinstance(data.get("image/png"), (bytes, str)):
         pictures.append(data["image/png"])
@@ -77,35 +77,35 @@ def publish(data, metadata=None, **more):
 pictures = []
 
 
-def run(source):
+def _run_cell(source):
     """Run one cell.
 
     source   its text, as IPython takes it
     returns  dict: "text" printed, "pictures" in base64, "error" None or the
              list of type, message and traceback
     """
-    kept, trace = Kept(), []
+    kept, trace = _FirstCharacters(), []
     pictures.clear()
     interactive._showtraceback = lambda kind, error, lines: trace.extend(lines)
     with contextlib.redirect_stdout(kept), contextlib.redirect_stderr(kept):
         result = interactive.run_cell(source, store_history=False)
-        close_figures()
+        _close_figures()
     error = result.error_before_exec or result.error_in_exec
     if error is not None:
         words = "\n".join(map(str, trace))[-6000:]
         error = [type(error).__name__, str(error)[:2000], words]
-    shown = [in_base64(picture) for picture in pictures[:MAX_PICTURES]]
+    shown = [_in_base64(picture) for picture in pictures[:MAX_PICTURES]]
     return {"text": kept.text(), "pictures": shown, "error": error}
 
 
-def in_base64(picture):
+def _in_base64(picture):
     """The bytes of a picture as text, or the text itself."""
     if isinstance(picture, bytes):
         return base64.b64encode(picture).decode()
     return picture
 
 
-def close_figures():
+def _close_figures():
     """Keep the pictures of the figures that a cell left open."""
     plots = sys.modules.get("matplotlib.pyplot")
     for number in plots.get_fignums() if plots else ():
@@ -117,7 +117,7 @@ def close_figures():
         plots.close("all")
 
 
-def asked(kind, name, arguments):
+def _reply(kind, name, arguments):
     """The notebook's answer to a check, or why there is none.
 
     kind       one of student.KINDS
@@ -127,7 +127,7 @@ def asked(kind, name, arguments):
              a sentence, or "raised", the type and message of an error
     """
     place = student.ThisKernel(interactive.user_ns)
-    kept = Kept()
+    kept = _FirstCharacters()
     try:
         with contextlib.redirect_stdout(kept), contextlib.redirect_stderr(kept):
             return {"answer": place.ask(kind, name, arguments)}
@@ -140,16 +140,16 @@ def asked(kind, name, arguments):
         return {"raised": [type(error).__name__, str(error)[:2000]]}
 
 
-def answer(question):
+def _answer(question):
     """The reply to one question of the judge."""
     if "cell" in question:
-        return run(question["cell"])
-    return asked(question["kind"], question["name"], question["arguments"])
+        return _run_cell(question["cell"])
+    return _reply(question["kind"], question["name"], question["arguments"])
 
 
 if __name__ == "__main__":
     # As in JupyterLab, a file that a cell wrote can be imported; after ours, so
     # that no name of a student's hides a module that answers.
     sys.path.append(os.getcwd())
-    interactive = shell()
-    pipes.serve(answer)
+    interactive = _shell()
+    pipes.serve(_answer)

@@ -22,6 +22,23 @@ from typing import NamedTuple
 import shardlab
 from shardlab.grading.calls import filter_program
 
+__all__ = [
+    "CGROUPS",
+    "GB",
+    "GROUP",
+    "LIMITS",
+    "MAX_REPLY",
+    "Limits",
+    "Sandbox",
+    "Stopped",
+    "Unavailable",
+    "control_groups",
+    "prove",
+    "sweep",
+    "visible",
+    "wrapped",
+]
+
 GB, MB = 1 << 30, 1 << 20
 # How long bubblewrap, Python and IPython may take to be ready.
 BOOT_SECONDS = 60
@@ -75,21 +92,21 @@ class Sandbox:
     def __init__(self, module, limits=LIMITS, isolated=True, variables=None):
         self.buffer, self.asked, self.isolated = b"", 0, isolated
         self.group, self.folder = [], None
-        calls = filtered() if isolated else None
+        calls = _filtered() if isolated else None
         # A pipe, and no file: what inside can be opened again leads nowhere.
         self.complaints, complaints = os.pipe()
         command = [sys.executable, "-m", module]
-        environment = surroundings(variables or {})
+        environment = _surroundings(variables or {})
         allowed = []
         if isolated:
             self.group = control_groups(limits)
-            allowed = [written(calls)]
+            allowed = [_written(calls)]
             words = wrapped(environment, limits, *allowed)
-            allowed.append(written("\0".join(words).encode()))
+            allowed.append(_written("\0".join(words).encode()))
             # Inside, the command line and the environment of bubblewrap can
             # be read: its arguments come by a pipe, and it is given nothing.
-            command = start(self.group, limits) + [
-                *(found("bwrap"), "--args", str(allowed[-1]), "--"),
+            command = _start(self.group, limits) + [
+                *(_found("bwrap"), "--args", str(allowed[-1]), "--"),
                 *command,
             ]
             environment = {}
@@ -163,7 +180,7 @@ class Sandbox:
         while line:
             left = max(0, end - time.monotonic())
             if not select.select([], [pipe], [], left)[1]:
-                raise Stopped(too_long(seconds), timed_out=True)
+                raise Stopped(_too_long(seconds), timed_out=True)
             try:
                 with contextlib.suppress(BlockingIOError):
                     line = line[os.write(pipe, line) :]
@@ -176,7 +193,7 @@ class Sandbox:
         while b"\n" not in parts[-1]:
             left = max(0, end - time.monotonic())
             if not select.select([pipe], [], [], left)[0]:
-                raise Stopped(too_long(seconds), timed_out=True)
+                raise Stopped(_too_long(seconds), timed_out=True)
             part = os.read(pipe, 1 << 16)
             if not part:
                 raise Stopped(ENDED)
@@ -201,7 +218,7 @@ class Sandbox:
         """End every process of the sandbox and remove what it left."""
         # The first process inside goes first, with all others inside: then
         # bubblewrap outside buries it and ends by itself.
-        for inner in children(self.process.pid):
+        for inner in _children(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(inner, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -225,12 +242,12 @@ class Sandbox:
         """Remove the sandbox's folder and control groups."""
         self.hear_no_more()
         for group in self.group:
-            remove(group)
+            _remove(group)
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def children(process):
+def _children(process):
     """The process numbers of a process's children."""
     try:
         path = Path(f"/proc/{process}/task/{process}/children")
@@ -242,12 +259,12 @@ def children(process):
 ENDED = "it ended: the program exited, or used more memory than allowed"
 
 
-def too_long(seconds):
+def _too_long(seconds):
     """The sentence for a deadline of `seconds`."""
     return f"it ran longer than {seconds:g} s"
 
 
-def surroundings(variables):
+def _surroundings(variables):
     """The environment of the process: ours is not passed on."""
     library = Path(shardlab.__file__).resolve().parent.parent
     return {
@@ -263,7 +280,7 @@ def surroundings(variables):
     }
 
 
-def filtered():
+def _filtered():
     """The filter of system calls; raises Unavailable without libseccomp."""
     try:
         return filter_program()
@@ -273,7 +290,7 @@ def filtered():
         ) from None
 
 
-def written(data):
+def _written(data):
     """A descriptor from which these few bytes can be read, once."""
     out, into = os.pipe()
     with open(into, "wb") as pipe:
@@ -281,7 +298,7 @@ def written(data):
     return out
 
 
-def found(program):
+def _found(program):
     """The path of a program; its name where it is nowhere."""
     return shutil.which(program) or program
 
@@ -329,13 +346,13 @@ def visible():
     return sorted(path for path in folders if not path.startswith("/usr/"))
 
 
-def start(groups, limits):
+def _start(groups, limits):
     """Words that enter the control groups, set limits, and run the rest."""
     enter = "".join(f"echo $$ > {group}/cgroup.procs && " for group in groups)
-    words = [found("sh"), "-c", f'{enter}exec "$@"', "sh"]
-    words += [found("prlimit"), "--core=0"]
+    words = [_found("sh"), "-c", f'{enter}exec "$@"', "sh"]
+    words += [_found("prlimit"), "--core=0"]
     words += [f"--fsize={limits.file}", "--nofile=1024"]
-    if not any("memory" in str(group) or unified(group) for group in groups):
+    if not any("memory" in str(group) or _unified(group) for group in groups):
         words += [f"--as={limits.memory + GB}"]
     if os.geteuid():
         # For root it has no effect; there the control group counts.
@@ -343,7 +360,7 @@ def start(groups, limits):
     return words
 
 
-def unified(group):
+def _unified(group):
     """Whether a control group is of version 2, which limits everything."""
     return group.parent == CGROUPS
 
@@ -356,11 +373,11 @@ def control_groups(limits):
     """
     name = f"{GROUP}-{os.getpid()}-{next(numbers)}"
     if (CGROUPS / "cgroup.controllers").exists():
-        wanted = {CGROUPS / name: settings_2(limits)}
+        wanted = {CGROUPS / name: _settings_2(limits)}
     else:
         wanted = {
             CGROUPS / controller / name: settings
-            for controller, settings in settings_1(limits).items()
+            for controller, settings in _settings_1(limits).items()
         }
     made = []
     for group, settings in wanted.items():
@@ -372,11 +389,11 @@ def control_groups(limits):
         except OSError:
             if group in made:
                 made.remove(group)
-                remove(group)
+                _remove(group)
     return made
 
 
-def settings_1(limits):
+def _settings_1(limits):
     """What is written into control groups of version 1, by controller."""
     settings = {
         "memory": [("memory.limit_in_bytes", str(limits.memory))],
@@ -390,7 +407,7 @@ def settings_1(limits):
     return settings
 
 
-def settings_2(limits):
+def _settings_2(limits):
     """What is written into a control group of version 2."""
     settings = [
         ("memory.max", str(limits.memory)),
@@ -402,7 +419,7 @@ def settings_2(limits):
     return settings
 
 
-def remove(group):
+def _remove(group):
     """Remove a control group, whose last process may be ending still."""
     for _ in range(100):
         try:
@@ -421,7 +438,7 @@ def sweep():
         for group in CGROUPS.glob(pattern):
             owner = group.name.rsplit("-", 2)[1]
             if not os.path.exists(f"/proc/{owner}"):
-                remove(group)
+                _remove(group)
 
 
 def prove(hidden=(), limits=LIMITS):

@@ -18,6 +18,8 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+__all__ = ["Finding", "findings", "own", "tokens"]
+
 LEAST_TOKENS = 40
 MAX_TOKENS = 2000
 ALIKE = 0.9
@@ -103,7 +105,7 @@ def tokens(text):
              the choice of names make no difference to it
     """
     found, names, before = [], {}, "\n"
-    for kind, word in read(text):
+    for kind, word in _program_words(text):
         if kind == tokenize.NAME and word not in KEPT and before != ".":
             word = names.setdefault(word, f"name{len(names)}")
         if kind == tokenize.STRING and before in "\n\t\b":
@@ -117,7 +119,7 @@ def tokens(text):
     return found
 
 
-def read(text):
+def _program_words(text):
     """Pairs (kind, word) of a program, as far as it can be read."""
     whole = io.StringIO(text.replace("\0", "").expandtabs())
     lines = (f"{line.rstrip()[:MAX_LINE]}\n" for line in whole)
@@ -131,10 +133,10 @@ def read(text):
 
 def own(text, stub):
     """The tokens of an answer that were not given out with the question."""
-    return added(tokens(text), tokens(stub))
+    return _added(tokens(text), tokens(stub))
 
 
-def added(answer, given):
+def _added(answer, given):
     """The tokens of an answer that are not among those given out."""
     return [
         token
@@ -153,7 +155,7 @@ def findings(assignment, stubs, published, answers):
     answers     dict: student -> (dict: question -> text, list of further code)
     returns     list of Finding
     """
-    found = instruments(assignment, stubs, answers)
+    found = _instruments(assignment, stubs, answers)
     further = {
         student: [
             words for t in extra if len(words := tokens(t)) >= LEAST_TOKENS
@@ -167,17 +169,17 @@ def findings(assignment, stubs, published, answers):
             for student, (texts, _) in answers.items()
             if question in texts
         }
-        found += compared(assignment, question, known, given)
+        found += _compared(assignment, question, known, given)
         given = tokens(stub)
         cells = {
-            student: [added(words, given) for words in mine]
+            student: [_added(words, given) for words in mine]
             for student, mine in further.items()
         }
-        found += beside(assignment, question, known, cells)
+        found += _beside(assignment, question, known, cells)
     return found
 
 
-def beside(assignment, question, known, further):
+def _beside(assignment, question, known, further):
     """Published answers that stand in cells of a student's own.
 
     assignment  the name
@@ -194,9 +196,9 @@ def beside(assignment, question, known, further):
         for words in cells
         if len(words) >= LEAST_TOKENS
     ]
-    texts = encoded([*(words for _, words in mine), *copies])
+    texts = _encoded([*(words for _, words in mine), *copies])
     best = {}
-    near = nearest(texts[: len(mine)], texts[len(mine) :])
+    near = _nearest(texts[: len(mine)], texts[len(mine) :])
     for (student, words), like in zip(mine, near, strict=True):
         if like >= ALIKE:
             best[student] = max(best.get(student, (0, 0)), (like, len(words)))
@@ -206,7 +208,7 @@ def beside(assignment, question, known, further):
     ]
 
 
-def compared(assignment, question, known, given):
+def _compared(assignment, question, known, given):
     """What to look at in the answers to one question.
 
     assignment  the name
@@ -221,19 +223,21 @@ def compared(assignment, question, known, given):
             forms[tuple(words)].append(student)
     copies = [tuple(words) for words in known if len(words) >= LEAST_TOKENS]
     shapes = list(forms)
-    texts = encoded([*shapes, *copies])
+    texts = _encoded([*shapes, *copies])
     mine, theirs = texts[: len(shapes)], texts[len(shapes) :]
     found, free = [], []
-    for shape, near in zip(shapes, nearest(mine, theirs), strict=True):
+    for shape, near in zip(shapes, _nearest(mine, theirs), strict=True):
         if near >= ALIKE:
             rest = [assignment, question, "published", tuple(forms[shape])]
             found.append(Finding(*rest, near, len(shape)))
         else:
             free.append(shape)
-    return found + alike(assignment, question, free, forms, len(given))
+    return found + _similar_answers(
+        assignment, question, free, forms, len(given)
+    )
 
 
-def encoded(shapes):
+def _encoded(shapes):
     """Lists of tokens as texts of one character a token."""
     numbers = {}
     return [
@@ -244,7 +248,7 @@ def encoded(shapes):
     ]
 
 
-def nearest(texts, others):
+def _nearest(texts, others):
     """How like each text is to that of the others that it is most like."""
     if not texts or not others:
         return [0.0] * len(texts)
@@ -254,16 +258,16 @@ def nearest(texts, others):
     return [float(row.max()) for row in table]
 
 
-def alike(assignment, question, shapes, forms, number):
+def _similar_answers(assignment, question, shapes, forms, number):
     """Groups of students whose answers are alike."""
     if not shapes:
         return []
-    texts = encoded(shapes)
+    texts = _encoded(shapes)
     table = process.cdist(
         texts, texts, scorer=Indel.normalized_similarity, score_cutoff=ALIKE
     )
     found = []
-    for group in groups(table >= ALIKE):
+    for group in _groups(table >= ALIKE):
         students = sorted(s for i in group for s in forms[shapes[i]])
         length = min(len(shapes[i]) for i in group)
         common = len(students) > max(3, COMMON * number)
@@ -275,7 +279,7 @@ def alike(assignment, question, shapes, forms, number):
     return found
 
 
-def groups(near):
+def _groups(near):
     """Lists of numbers that are linked by a symmetric table of booleans."""
     left, found = set(range(len(near))), []
     while left:
@@ -291,20 +295,20 @@ def groups(near):
     return found
 
 
-def instruments(assignment, stubs, answers):
+def _instruments(assignment, stubs, answers):
     """Whose code imports what computes the answers."""
     found = []
     for student, (texts, extra) in answers.items():
         cells = [*texts.items(), *(("a further cell", text) for text in extra)]
         for question, text in cells:
             given = stubs.get(question, "")
-            if asks(without_comments(text)) and not asks(given):
+            if _asks(_without_comments(text)) and not _asks(given):
                 rest = [assignment, question, "instrument", (student,)]
                 found.append(Finding(*rest, 0.0, 0))
     return found
 
 
-def asks(text):
+def _asks(text):
     """Whether a program names an instrument of the book, in one pass."""
     state, depth = "", 0
     for match in WORDS.finditer(text):
@@ -324,7 +328,7 @@ def asks(text):
     return False
 
 
-def without_comments(text):
+def _without_comments(text):
     """`text` without comments, and lines that are continued made one.
 
     A # sign in a string begins none. One pass, however the text is made:

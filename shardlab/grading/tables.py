@@ -13,6 +13,15 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+__all__ = [
+    "UNPRINTABLE",
+    "TableRow",
+    "neutral",
+    "read_table",
+    "replace",
+    "write",
+]
+
 MAX_BYTES = 20 << 20
 SEPARATORS = ",;\t"
 # With one of these at its start, a spreadsheet program takes text for a
@@ -23,7 +32,7 @@ FORMULA = tuple("=+-@|%\t\r\n\0＝＋－＠")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One line of a table.
 
     line   its number in the file, for messages
@@ -34,17 +43,17 @@ class Row(NamedTuple):
     cells: dict
 
 
-def read(path, needed, optional=()):
+def read_table(path, needed, optional=()):
     """The lines of a CSV file.
 
     path      the file; its first line names the columns, in any order; lines
               without text may stand before it
     needed    columns that must be there
     optional  columns that may be there; an absent one reads as ""
-    returns   list of Row; lines without any text are left out
+    returns   list of TableRow; lines without any text are left out
     raises    ValueError that names the file, the line and what is wrong
     """
-    text = content(path).replace("\r\n", "\n").replace("\r", "\n")
+    text = _content(path).replace("\r\n", "\n").replace("\r", "\n")
     said = re.match(r'\s*"?sep=([,;\t])"?[ ,;\t]*(?=\n)', text)
     if said:  # the numbers of the lines stay as they are
         text = "\n" * said[0].count("\n") + text[said.end() :]
@@ -55,16 +64,16 @@ def read(path, needed, optional=()):
         lines = [(reader.line_num, row) for row in reader if any(row)]
     except csv.Error as error:
         raise ValueError(f"{path}: {error}") from None
-    columns = header(path, lines[0][1] if lines else [], needed, optional)
+    columns = _header(path, lines[0][1] if lines else [], needed, optional)
     absent = dict.fromkeys(set(optional) - set(columns), "")
     return [
-        Row(number, absent | cells(path, number, columns, row))
+        TableRow(number, absent | _cells(path, number, columns, row))
         for number, row in lines[1:]
         if any(cell.strip() for cell in row)
     ]
 
 
-def content(path):
+def _content(path):
     """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         with open(path, "rb") as file:
@@ -82,7 +91,7 @@ def content(path):
         ) from None
 
 
-def header(path, row, needed, optional):
+def _header(path, row, needed, optional):
     """The columns that the first line names."""
     columns = [name.strip().lower() for name in row]
     known = (*needed, *optional)
@@ -103,7 +112,7 @@ def header(path, row, needed, optional):
     return columns
 
 
-def cells(path, number, columns, row):
+def _cells(path, number, columns, row):
     """The cells of one line by column."""
     extra = [cell for cell in row[len(columns) :] if cell.strip()]
     if extra:

@@ -5,21 +5,22 @@
 PARENT is the number of the process that asks; this one ends with it.
 """
 
-import ctypes
 import importlib
-import os
-import signal
 import sys
 import time
 import warnings
 from pathlib import Path
 
+__all__ = ["graded", "loaded", "patiently"]
+
 # An optional part of a part of nbgrader: it takes a second to import, checks
 # addresses, and is of no use here.
 sys.modules.setdefault("rfc3987_syntax", None)
 
+import jax  # noqa: E402
 import nbformat  # noqa: E402
 
+from shardlab.authoring.parents import end_with_parent  # noqa: E402
 from shardlab.checks import pipes  # noqa: E402
 from shardlab.grading import (  # noqa: E402
     course,
@@ -28,16 +29,7 @@ from shardlab.grading import (  # noqa: E402
     late,
 )
 
-PARENT_DIES = 1  # PR_SET_PDEATHSIG of prctl(2)
 TRIES = 3
-
-
-def bound_to_parent(parent):
-    """End this process with the one that started it, and at once."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit("the grader has ended")
 
 
 def graded(judge, config, question, options):
@@ -61,7 +53,7 @@ def graded(judge, config, question, options):
         isolated=options["isolated"],
         stood=question["stood"],
     )
-    must_be_safe(config, student, assignment)
+    _must_be_safe(config, student, assignment)
     with gradebook.opened(config) as book:
         scored = gradebook.scored(book, student, assignment)
     return {
@@ -74,7 +66,7 @@ def graded(judge, config, question, options):
     }
 
 
-def must_be_safe(config, student, assignment):
+def _must_be_safe(config, student, assignment):
     """Raise unless the graded notebook can be shown to the instructor."""
     folder = Path(config.CourseDirectory.autograded_directory)
     path = folder / student / assignment / f"{assignment}.ipynb"
@@ -94,7 +86,7 @@ def patiently(grade, *arguments, **options):
             time.sleep(1 + attempt)
 
 
-def answering():
+def _answering():
     """The function that answers the questions of a batch.
 
     The first question brings the settings, the others a submission each.
@@ -125,6 +117,8 @@ def loaded(settings):
 
 
 if __name__ == "__main__":
-    bound_to_parent(int(sys.argv[1]))
+    end_with_parent(int(sys.argv[1]))
+    # Checks see as many devices here as they do beside a notebook.
+    jax.config.update("jax_num_cpu_devices", 8)
     warnings.simplefilter("ignore")
-    pipes.serve(answering())
+    pipes.serve(_answering())
