@@ -2,6 +2,8 @@
 
 import re
 
+__all__ = ["imports"]
+
 IMPORT = re.compile(r"^from shardlab\.checks import \w+$", re.MULTILINE)
 
 

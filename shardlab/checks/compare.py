@@ -16,6 +16,26 @@ import numpy as np
 from shardlab.checks import expression, identity
 from shardlab.checks.question import WrongAnswer, shows
 
+__all__ = [
+    "LAST_RESORT",
+    "blocks",
+    "close",
+    "entries",
+    "equal",
+    "formula",
+    "identical",
+    "limit",
+    "near",
+    "number",
+    "numbers",
+    "on_devices",
+    "readable",
+    "real_array",
+    "shown",
+    "whole_number",
+    "wrong",
+]
+
 # The relative error of one rounding to float32, and to bfloat16.
 FLOAT32, BFLOAT16 = 2.0**-24, 2.0**-8
 LAST_RESORT = "that is not what was counted"
@@ -34,7 +54,7 @@ def shown(value):
     return words if len(words) <= 80 else words[:77] + "..."
 
 
-def kind(value):
+def _kind(value):
     """The type of a value as a message names it."""
     return "array" if isinstance(value, np.ndarray) else type(value).__name__
 
@@ -53,7 +73,7 @@ def number(asked, got):
     if isinstance(got, np.ndarray) and got.ndim == 0:
         got = got.item()
     if not isinstance(got, (bool, int, float)):
-        wrong(asked, got, f"expected a number, got {kind(got)}")
+        wrong(asked, got, f"expected a number, got {_kind(got)}")
     if not _is_finite(got):
         wrong(asked, got, "that is no finite number")
     return _plain(got)
@@ -79,7 +99,7 @@ def entries(asked, got, count):
     if isinstance(got, np.ndarray) and got.ndim:
         got = got.tolist()
     if not isinstance(got, (tuple, list)):
-        wrong(asked, got, f"expected a list or tuple, got {kind(got)}")
+        wrong(asked, got, f"expected a list or tuple, got {_kind(got)}")
     if count is not None and len(got) != count:
         wrong(asked, got, f"expected {count} entries, got {len(got)}")
     return _plain(got)
@@ -110,7 +130,7 @@ def real_array(asked, got, shape):
     if isinstance(got, (bool, int, float)):
         got = np.array(number(asked, got))
     if not isinstance(got, np.ndarray):
-        wrong(asked, got, f"expected an array, got {kind(got)}")
+        wrong(asked, got, f"expected an array, got {_kind(got)}")
     if got.dtype.kind not in "biuf":
         wrong(asked, got, f"expected real numbers, got {got.dtype}")
     if shape is not None and got.shape != tuple(shape):
@@ -190,7 +210,7 @@ def _of_kind(asked, got, expected):
             wrong(asked, got, "expected a number, got str")
         return whole_number(asked, got)
     if type(got) is not type(expected):
-        wrong(asked, got, f"expected {kind(expected)}, got {kind(got)}")
+        wrong(asked, got, f"expected {_kind(expected)}, got {_kind(got)}")
     return _plain(got)
 
 
@@ -365,11 +385,11 @@ def blocks(asked, got, expected, x):
         slack = 2 * FLOAT32 * np.abs(model).max(initial=0)
         same = block.shape == model.shape and near(block, model, slack)
         if not same or block.dtype.kind not in "biuf":
-            where = location(block, x)
+            where = _location(block, x)
             raise WrongAnswer(f"{asked}: your device {device} holds {where}")
 
 
-def location(block, x):
+def _location(block, x):
     """Which rows and columns of the matrix `x` a block is, in words."""
     block, x = np.asarray(block), np.asarray(x)
     if block.dtype.kind not in "biuf":
@@ -401,11 +421,11 @@ def formula(asked, got, symbols, count, points, closed=False, likely=()):
     term = readable(asked, got, symbols, closed)
     steps = expression.purse(got)
     for point in identity.points(symbols, points):
-        counted = exact(count(*point.values()), point)
+        counted = _exact(count(*point.values()), point)
         value = identity.value_or_reason(term, point, steps)
         if not identity.equal_values(value, counted):
-            mistaken(asked, got, symbols, points, likely)
-            differs(asked, got, point, value, f"the count gives {counted}")
+            _mistaken(asked, got, symbols, points, likely)
+            _differs(asked, got, point, value, f"the count gives {counted}")
 
 
 # What a normal form is known of.
@@ -415,14 +435,14 @@ PLAIN = (
 )
 
 
-def other_side(value):
+def _other_side(value):
     """What the other of two formulas gives, in words."""
     if isinstance(value, str):
         return f"the other side has no value ({value})"
-    return f"the other side gives {brief(value)}"
+    return f"the other side gives {_brief(value)}"
 
 
-def exact(counted, point):
+def _exact(counted, point):
     """A count as a Fraction; a count is never a rounded number."""
     if type(counted) not in (int, Fraction):
         raise ValueError(
@@ -454,11 +474,11 @@ def identical(
         wrong(asked, got, "it agrees at every point; write it " + PLAIN)
     if found.same:
         return
-    mistaken(asked, got, symbols, points, likely)
+    _mistaken(asked, got, symbols, points, likely)
     if found.point is None:
         wrong(asked, got, "that is another formula, if not at these points")
     value, model = found.values
-    differs(asked, got, found.point, value, other_side(model))
+    _differs(asked, got, found.point, value, _other_side(model))
 
 
 def limit(asked, got, grows, symbols, of, likely=()):
@@ -473,24 +493,24 @@ def limit(asked, got, grows, symbols, of, likely=()):
     likely   pairs (formula, sentence), as `formula`
     raises   WrongAnswer; ValueError for a formula whose limit is not decided
     """
-    names = expression.listed(symbols)
+    names = expression.symbol_names(symbols)
     term = readable(asked, got, symbols)
     if expression.Term("symbol", (of,)) in expression.walk(term):
         wrong(asked, got, f"a limit for large {of} does not depend on {of}")
-    whole = expression.read(grows, names)
+    whole = expression.read_formula(grows, names)
     with identity.paid_from(expression.purse(got)):
         reached = identity.limit(whole, term, names, of)
     if reached is None:
         raise ValueError(f"cannot tell what {grows!r} comes near to")
     if not reached:
-        mistaken(asked, got, symbols, [(1,) * len(names)], likely)
+        _mistaken(asked, got, symbols, [(1,) * len(names)], likely)
         wrong(asked, got, f"that is not where it goes when {of} grows")
 
 
 def readable(asked, got, symbols, closed=False):
     """The term of a student's formula; WrongAnswer when it is none."""
     try:
-        term = expression.read(got, symbols)
+        term = expression.read_formula(got, symbols)
     except expression.Refused as reason:
         wrong(asked, got, str(reason))
     if closed and (fault := expression.closed_fault(term)):
@@ -498,7 +518,7 @@ def readable(asked, got, symbols, closed=False):
     return term
 
 
-def mistaken(asked, got, symbols, points, likely):
+def _mistaken(asked, got, symbols, points, likely):
     """Raise WrongAnswer if a formula is one of the known mistakes."""
     for mistake, sentence in likely:
         steps = expression.purse(got)
@@ -508,17 +528,17 @@ def mistaken(asked, got, symbols, points, likely):
             wrong(asked, got, sentence)
 
 
-def brief(value):
+def _brief(value):
     """An exact value for a message; what is not rational to 12 digits."""
     return value if isinstance(value, Fraction) else f"about {value:.12g}"
 
 
-def differs(asked, got, point, value, other):
+def _differs(asked, got, point, value, other):
     """Raise WrongAnswer: what a formula gives at a point, and should not."""
     place = ", ".join(f"{name} = {number}" for name, number in point.items())
     if isinstance(value, str):
         wrong(asked, got, f"at {place} it has no value ({value}), {other}")
-    said = f"at {place} it gives {brief(value)}, {other}"
+    said = f"at {place} it gives {_brief(value)}, {other}"
     if "." in got:
         said += "; a decimal fraction is not exact, Rational(1, 3) is"
     wrong(asked, got, said)

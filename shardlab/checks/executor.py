@@ -15,6 +15,8 @@ import os
 from dataclasses import dataclass, replace
 from math import prod
 
+__all__ = ["MAX_PROGRAM", "Admitted", "answer"]
+
 if __name__ == "__main__":  # before JAX starts
     os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 
@@ -23,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
+from shardlab.arguments import partitions
 from shardlab.checks import pipes, plain
 from shardlab.count import exported, living, stablehlo
 from shardlab.count.layouts import from_spec, text
@@ -58,31 +61,31 @@ def answer(question):
               makes it; to inspect also "of", numbers of arrays, or None
     returns   dict of plain data: "refused" with a sentence when the program
               is not what was asked for or does not run; "result", encoded,
-              of a run; else what `inspect` returns
+              of a run; else what `_inspect` returns
     """
     try:
         request = json.dumps(question["request"])
         if "inspect" in question:
-            admitted = admit(question["inspect"], request)
-            return inspect(admitted, question.get("of"))
-        admitted = admit(question["run"], request)
-        return run(admitted, plain.decode(question["arguments"]))
+            admitted = _admit(question["inspect"], request)
+            return _inspect(admitted, question.get("of"))
+        admitted = _admit(question["run"], request)
+        return _execute(admitted, plain.decode(question["arguments"]))
     except ValueError as error:
-        return {"refused": first_line(error)}
+        return {"refused": _first_line(error)}
     except RecursionError:
         return {"refused": "the program is nested too deep"}
     except Exception as error:
-        return {"refused": f"{type(error).__name__}: {first_line(error)}"}
+        return {"refused": f"{type(error).__name__}: {_first_line(error)}"}
 
 
-def first_line(error):
+def _first_line(error):
     """The first line of what an error says, not too long."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return plain.printable(lines[0], 600)
 
 
 @functools.lru_cache(maxsize=8)
-def admit(encoded, request):
+def _admit(encoded, request):
     """A program that may be inspected and run.
 
     encoded  the program, in base64
@@ -91,26 +94,26 @@ def admit(encoded, request):
     raises   ValueError that says what is wrong with it
     """
     request = json.loads(request)
-    made = stablehlo.exported(unpacked(encoded))
-    check_setting(made, request)
-    module = stablehlo.read(made)
-    check_arguments(made, module, request)
-    wanted = asked_layouts(request)
+    made = stablehlo.exported(_unpacked(encoded))
+    _check_setting(made, request)
+    module = stablehlo.read_module(made)
+    _check_arguments(made, module, request)
+    wanted = _asked_layouts(request)
     kept = made.module_kept_var_idx
-    module = placed(module, [wanted[i] for i in kept])
-    check_sizes(module)
-    check_digits(module, request)
-    program = understood(module, request)
-    check_metadata(made, program, request)
-    check_results(made, program, request)
-    mesh = device_mesh(program.module.mesh or request["mesh"])
-    specs = [spec_of(leaf[2]) for leaf in request["leaves"]]
+    module = _placed(module, [wanted[i] for i in kept])
+    _check_sizes(module)
+    _check_digits(module, request)
+    program = _understood(module, request)
+    _check_metadata(made, program, request)
+    _check_results(made, program, request)
+    mesh = _device_mesh(program.module.mesh or request["mesh"])
+    specs = [_spec_of(leaf[2]) for leaf in request["leaves"]]
     places = tuple(NamedSharding(mesh, spec) for spec in specs)
     dtypes = tuple(np.dtype(aval.dtype) for aval in made.in_avals)
-    return Admitted(in_order(made), program, places, dtypes, kept)
+    return Admitted(_in_order(made), program, places, dtypes, kept)
 
 
-def understood(module, request):
+def _understood(module, request):
     """What a module moves; in explicit types that may be left open."""
     try:
         return exported.counted(module, request["mesh"])
@@ -120,7 +123,7 @@ def understood(module, request):
         return exported.uncounted(module, request["mesh"])
 
 
-def unpacked(encoded):
+def _unpacked(encoded):
     """The bytes of a program, if they are not too many."""
     if len(encoded) > MAX_PROGRAM * 4 // 3 + 4:
         raise ValueError(f"the program is larger than {MAX_PROGRAM >> 20} MB")
@@ -130,7 +133,7 @@ def unpacked(encoded):
         raise ValueError("not an exported program (no base64)") from None
 
 
-def in_order(made):
+def _in_order(made):
     """A program as a function of its arrays in order."""
 
     def call(*arrays):
@@ -140,7 +143,7 @@ def in_order(made):
     return jax.jit(call)
 
 
-def check_setting(made, request):
+def _check_setting(made, request):
     """Refuse a program for other devices, or one that needs more of its host.
 
     made     jax.export.Exported
@@ -160,7 +163,7 @@ def check_setting(made, request):
         raise ValueError("the program asks for checks to be skipped")
 
 
-def check_arguments(made, module, request):
+def _check_arguments(made, module, request):
     """Refuse a program of other arguments.
 
     made     jax.export.Exported
@@ -171,31 +174,31 @@ def check_arguments(made, module, request):
     given = [(tuple(a.shape), str(a.dtype)) for a in made.in_avals]
     if asked != given:
         raise ValueError(
-            f"the program is exported for arguments {types(given)}, "
-            f"expected {types(asked)}"
+            f"the program is exported for arguments {_types(given)}, "
+            f"expected {_types(asked)}"
         )
     kept = list(made.module_kept_var_idx)
     if kept != sorted(set(kept)) or not set(kept) <= set(range(len(given))):
         raise ValueError("the program names an argument that it has not")
     main = module.functions["main"]
-    inside = ([given[i] for i in kept], [typed(a) for a in made.out_avals])
+    inside = ([given[i] for i in kept], [_typed(a) for a in made.out_avals])
     for values, said in zip((main.inputs, main.results), inside, strict=True):
-        if [typed(v) for v in values] != said:
+        if [_typed(v) for v in values] != said:
             raise ValueError("the program is not of the type that it states")
 
 
-def typed(value):
+def _typed(value):
     """Shape and dtype of a value."""
     return tuple(value.shape), str(value.dtype)
 
 
-def types(pairs):
+def _types(pairs):
     """Shapes and dtypes in words."""
     said = [f"{dtype}{list(shape)}" for shape, dtype in pairs]
     return ", ".join(said) or "none"
 
 
-def check_sizes(module):
+def _check_sizes(module):
     """Refuse a program with an array that is too large to be tried."""
     makers = list(module.made)
     largest = max((value.bytes for value in makers), default=0)
@@ -203,7 +206,7 @@ def check_sizes(module):
         raise ValueError(f"the program makes an array of {largest:,} bytes")
 
 
-def check_digits(module, request):
+def _check_digits(module, request):
     """Refuse to send numbers of fewer digits than those that are given.
 
     Checks send small whole numbers where sums must stay exact. Half of the
@@ -226,26 +229,26 @@ def check_digits(module, request):
                 )
 
 
-def asked_layouts(request):
+def _asked_layouts(request):
     """The layout in which each array of a request arrives."""
     return [
-        asked_layout(spec, len(shape), request)
+        _asked_layout(spec, len(shape), request)
         for shape, _, spec in request["leaves"]
     ]
 
 
-def asked_layout(spec, ndim, request):
+def _asked_layout(spec, ndim, request):
     """The layout that a request's spec means."""
     names, sizes = zip(*request["mesh"], strict=True)
-    return from_spec(spec_of(spec), AbstractMesh(sizes, names), ndim)
+    return from_spec(_spec_of(spec), AbstractMesh(sizes, names), ndim)
 
 
-def spec_of(spec):
+def _spec_of(spec):
     """The PartitionSpec of a list with a list of axes for each dimension."""
     return PartitionSpec(*(tuple(axes) or None for axes in spec))
 
 
-def placed(module, layouts):
+def _placed(module, layouts):
     """The module with its arguments where the request puts them."""
     for i, (said, asked) in enumerate(
         zip(module.arguments, layouts, strict=True)
@@ -258,7 +261,7 @@ def placed(module, layouts):
     return replace(module, arguments=tuple(layouts))
 
 
-def check_metadata(made, program, request):
+def _check_metadata(made, program, request):
     """Refuse shardings that are stated beside the module, and others.
 
     made     jax.export.Exported
@@ -272,13 +275,13 @@ def check_metadata(made, program, request):
         for names, sizes in [zip(*axes, strict=True) if axes else ((), ())]
         if names
     ]
-    ins = stated(made.in_shardings_jax, meshes)
-    outs = stated(made.out_shardings_jax, meshes)
-    check_stated(ins, asked_layouts(request), meshes[0])
-    check_stated(outs, program.results, meshes[0])
+    ins = _stated(made.in_shardings_jax, meshes)
+    outs = _stated(made.out_shardings_jax, meshes)
+    _check_stated(ins, _asked_layouts(request), meshes[0])
+    _check_stated(outs, program.results, meshes[0])
 
 
-def stated(shardings, meshes):
+def _stated(shardings, meshes):
     """The shardings that a program states, on the first mesh that is theirs."""
     for mesh in meshes:
         try:
@@ -288,26 +291,26 @@ def stated(shardings, meshes):
     raise ValueError("the program states shardings on a mesh of its own")
 
 
-def check_stated(shardings, layouts, mesh):
+def _check_stated(shardings, layouts, mesh):
     """Refuse shardings that are not those of the module."""
     for said, layout in zip(shardings, layouts, strict=True):
         if said is None:
             continue
-        ndim = len(layout.dims) if layout else len(said.spec.partitions)
+        ndim = len(layout.dims) if layout else len(partitions(said.spec))
         lies = from_spec(said.spec, said.mesh, ndim)
         same = lies == layout or (layout is None and lies.plain)
         if not same or not (lies.plain or said.mesh == mesh):
             raise ValueError("the program is not laid out as it states")
 
 
-def check_results(made, program, request):
+def _check_results(made, program, request):
     """Refuse results that lie otherwise than the request says."""
     if request["out"] is None:
         return
     whole = jax.tree.unflatten(made.out_tree, program.module_results())
-    specs = beside(request["out"], whole)
+    specs = _beside(request["out"], whole)
     for number, (spec, (value, layout)) in enumerate(specs):
-        asked = asked_layout(spec, len(value.shape), request)
+        asked = _asked_layout(spec, len(value.shape), request)
         lies = asked if layout is None and asked.plain else layout
         if lies != asked:
             said = "nowhere" if lies is None else text(lies)
@@ -316,28 +319,28 @@ def check_results(made, program, request):
             )
 
 
-def beside(specs, tree):
+def _beside(specs, tree):
     """Pairs of spec and leaf, of a tree of specs that leads a tree."""
     if "spec" in specs:
-        leaves = jax.tree.leaves(tree, is_leaf=is_result)
+        leaves = jax.tree.leaves(tree, is_leaf=_is_result)
         return [(specs["spec"], leaf) for leaf in leaves]
     ((kind, inner),) = specs.items()
     pairs = inner.items() if kind == "dict" else enumerate(inner)
-    if not isinstance(tree, (tuple, list, dict)) or is_result(tree):
+    if not isinstance(tree, (tuple, list, dict)) or _is_result(tree):
         raise ValueError(f"it must return {len(inner)} results, got one")
     if len(tree) != len(inner):
         raise ValueError(
             f"it must return {len(inner)} results, got {len(tree)}"
         )
-    return [pair for key, spec in pairs for pair in beside(spec, tree[key])]
+    return [pair for key, spec in pairs for pair in _beside(spec, tree[key])]
 
 
-def is_result(leaf):
+def _is_result(leaf):
     """Whether a leaf is a result with its layout."""
-    return isinstance(leaf, exported.Result)
+    return isinstance(leaf, exported.Returned)
 
 
-def device_mesh(axes):
+def _device_mesh(axes):
     """The mesh of simulated devices with these axes."""
     names, sizes = zip(*axes, strict=True)
     needed, there = prod(sizes), jax.device_count()
@@ -354,7 +357,7 @@ def device_mesh(axes):
     )
 
 
-def inspect(admitted, of):
+def _inspect(admitted, of):
     """What a program moves and holds, as plain data.
 
     admitted  Admitted
@@ -367,7 +370,7 @@ def inspect(admitted, of):
     """
     program = admitted.program
     return {
-        **(counts(admitted, of) if program.collectives is not None else {}),
+        **(_counts(admitted, of) if program.collectives is not None else {}),
         "results": [
             exported.printed(value, layout) if layout else str(value.dtype)
             for value, layout in program.module_results()
@@ -376,8 +379,8 @@ def inspect(admitted, of):
     }
 
 
-def counts(admitted, of):
-    """The part of `inspect` that is counted."""
+def _counts(admitted, of):
+    """The part of `_inspect` that is counted."""
     program = admitted.program
     if len(program.collectives) > MAX_RECORDS:
         raise ValueError(f"the program has over {MAX_RECORDS:,} collectives")
@@ -394,7 +397,7 @@ def counts(admitted, of):
     }
 
 
-def run(admitted, arguments):
+def _execute(admitted, arguments):
     """What a program returns for arrays.
 
     admitted   Admitted
@@ -408,10 +411,10 @@ def run(admitted, arguments):
         )
     ]
     result = jax.block_until_ready(admitted.call(*arrays))
-    return {"result": plain.encode(jax.tree.map(one_copy, result))}
+    return {"result": plain.encode(jax.tree.map(_one_copy, result))}
 
 
-def one_copy(array):
+def _one_copy(array):
     """A result as a NumPy array, if all devices that hold a piece agree.
 
     Sums in another order may differ in the last bits, and in no others.
@@ -420,7 +423,7 @@ def one_copy(array):
     for shard in array.addressable_shards:
         piece = np.asarray(shard.data)
         first = held.setdefault(str(shard.index), piece)
-        if not alike(first, piece):
+        if not _equal_but_rounding(first, piece):
             raise ValueError(
                 "devices hold different copies of a result that should be the "
                 "same on all of them"
@@ -428,7 +431,7 @@ def one_copy(array):
     return np.asarray(array)
 
 
-def alike(one, other):
+def _equal_but_rounding(one, other):
     """Whether two copies of a piece differ by rounding at most."""
     if np.array_equal(one, other) or jnp.issubdtype(one.dtype, jnp.integer):
         return np.array_equal(one, other)

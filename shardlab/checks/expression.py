@@ -15,6 +15,30 @@ from fractions import Fraction
 from math import comb, factorial, isqrt
 from typing import NamedTuple
 
+__all__ = [
+    "CONDITIONS",
+    "MAX_BITS",
+    "MAX_STEPS",
+    "Refused",
+    "Steps",
+    "Term",
+    "Undefined",
+    "agree",
+    "closed_fault",
+    "evaluate",
+    "holds",
+    "parse",
+    "purse",
+    "read_formula",
+    "refill",
+    "replaced",
+    "size",
+    "symbol_names",
+    "text",
+    "uses",
+    "walk",
+]
+
 # SymPy takes most of a second to import, and a student's process that never
 # used it should not pay for it: the two functions that need it import it.
 
@@ -23,6 +47,9 @@ MAX_NODES = 400
 MAX_DEPTH = 100
 MAX_DIGITS = 40
 MAX_EXPONENT = 64
+# A decimal fraction with more digits is a quotient that Python rounded, or the
+# square root of one, if there is one with so small a denominator.
+QUOTIENT_DIGITS, MAX_QUOTIENT = 14, 1000
 MAX_FACTORIAL = 200
 MAX_TERMS = 5000
 MAX_BITS = 4096
@@ -116,7 +143,7 @@ def text(value):
     """The text of a formula, as it leaves the student's program.
 
     value    a SymPy expression, an int, a Fraction, a float or a text
-    returns  str, which `read` reads or refuses; this function judges nothing
+    returns  str, which `read_formula` reads or refuses; nothing is judged here
     raises   ValueError that names the type of anything else
     """
     sympy = sys.modules.get("sympy")
@@ -132,7 +159,7 @@ def text(value):
     return str(value)
 
 
-def listed(symbols):
+def symbol_names(symbols):
     """The symbols of a question as a tuple of names.
 
     symbols  such as "D V", or a list of names
@@ -148,7 +175,7 @@ def listed(symbols):
     return tuple(names)
 
 
-def read(written, symbols):
+def read_formula(written, symbols):
     """The formula that a text holds.
 
     written  text of a formula, such as "V*(D - 1)/D"
@@ -157,18 +184,18 @@ def read(written, symbols):
     raises   Refused, a ValueError, for any other text: it says what is not
              allowed in it
     """
-    tree = syntax(written)
+    tree = _syntax(written)
     nodes = sum(1 for _ in ast.walk(tree))
-    if nodes > 4 * MAX_NODES or depth(tree) > MAX_DEPTH:
+    if nodes > 4 * MAX_NODES or _depth(tree) > MAX_DEPTH:
         raise Refused("the formula is too long or nested too deeply")
-    term = Reader(listed(symbols)).number(tree.body)
+    term = _FormulaReader(symbol_names(symbols)).number(tree.body)
     if sum(1 for _ in walk(term)) > MAX_NODES:
         raise Refused(f"the formula has more than {MAX_NODES} parts")
-    bound_powers(term)
+    _bound_powers(term)
     return term
 
 
-def syntax(written):
+def _syntax(written):
     """Python's syntax tree of a text that has the letters of a formula."""
     if not isinstance(written, str):
         raise Refused(f"expected text, got {type(written).__name__}")
@@ -189,13 +216,13 @@ def syntax(written):
         raise Refused("that is not a formula: it cannot be read") from None
 
 
-def quoted(node):
+def _quoted(node):
     """The text of a syntax tree for a message: short, whatever it is."""
     written = repr(ast.unparse(node))
     return written if len(written) <= 60 else written[:57] + "..."
 
 
-def depth(tree):
+def _depth(tree):
     """How deeply a syntax tree is nested."""
     level, deep = [tree], 0
     while level:
@@ -204,7 +231,7 @@ def depth(tree):
     return deep
 
 
-class Reader:
+class _FormulaReader:
     """Turns a syntax tree into terms; what is not listed here is refused.
 
     symbols  names of the question
@@ -218,10 +245,10 @@ class Reader:
         """The term of a part that must be a number."""
         read = READERS.get(type(node))
         if read is None:
-            raise Refused(f"{quoted(node)} is not allowed in a formula")
+            raise Refused(f"{_quoted(node)} is not allowed in a formula")
         term = read(self, node)
         if term.op in CONDITIONS:
-            raise Refused(f"{quoted(node)} is no number")
+            raise Refused(f"{_quoted(node)} is no number")
         return term
 
     def condition(self, node):
@@ -229,17 +256,19 @@ class Reader:
         read = READERS.get(type(node))
         term = read and read(self, node)
         if term is None or term.op not in CONDITIONS:
-            raise Refused(f"{quoted(node)} is no condition")
+            raise Refused(f"{_quoted(node)} is no condition")
         return term
 
     def constant(self, node):
-        """An int, a decimal fraction, True or False."""
+        """An int, a decimal fraction, what Python rounded, True or False."""
         value = node.value
         if type(value) is bool:
             return Term("true" if value else "false", ())
         if type(value) not in (int, float) or value in (float("inf"),):
-            raise Refused(f"{quoted(node)} is not allowed in a formula")
-        return exactly(Fraction(repr(value)))
+            raise Refused(f"{_quoted(node)} is not allowed in a formula")
+        number = _unrounded(value)
+        square = _unrounded_square(value, number)
+        return _exactly(number) if square is None else _root(square)
 
     def name(self, node):
         """A symbol of the question, the index of a sum, or E."""
@@ -257,9 +286,9 @@ class Reader:
         op = OPERATORS.get(type(node.op))
         if op is None:
             hint = "; a power is written **" * isinstance(node.op, ast.BitXor)
-            raise Refused(f"{quoted(node)} is not allowed{hint}")
+            raise Refused(f"{_quoted(node)} is not allowed{hint}")
         part = self.condition if op in ("and", "or") else self.number
-        return folded(Term(op, (part(node.left), part(node.right))))
+        return _folded(Term(op, (part(node.left), part(node.right))))
 
     def sign(self, node):
         """A sign, or ~ and not before a condition."""
@@ -283,7 +312,7 @@ class Reader:
         pairs = []
         for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if type(op) not in COMPARISONS:
-                raise Refused(f"{quoted(node)} is not allowed")
+                raise Refused(f"{_quoted(node)} is not allowed")
             pairs.append(Term(COMPARISONS[type(op)], (left, right)))
         return pairs[0] if len(pairs) == 1 else Term("and", tuple(pairs))
 
@@ -292,17 +321,17 @@ class Reader:
         name = getattr(node.func, "id", None)
         if name not in FUNCTIONS or node.keywords:
             raise Refused(
-                f"{quoted(node)} is not allowed; the functions are "
+                f"{_quoted(node)} is not allowed; the functions are "
                 f"{', '.join(sorted(FUNCTIONS))}"
             )
         op, least, most = FUNCTIONS[name]
         if not least <= len(node.args) <= most:
-            raise Refused(f"{quoted(node)}: wrong number of arguments")
+            raise Refused(f"{_quoted(node)}: wrong number of arguments")
         if op in ("Sum", "Product"):
             return self.series(op, node)
         if op == "Piecewise":
             return self.cases(node)
-        return folded(Term(op, tuple(self.number(part) for part in node.args)))
+        return _folded(Term(op, tuple(self.number(part) for part in node.args)))
 
     def series(self, op, node):
         """A sum or product; of several limits the first is the innermost."""
@@ -328,7 +357,7 @@ class Reader:
         """A reader that also knows the index of a sum."""
         if index in self.symbols or index in self.bound or index in FUNCTIONS:
             raise Refused(f"{index} is taken: give the sum another index")
-        return Reader(self.symbols, (*self.bound, index))
+        return _FormulaReader(self.symbols, (*self.bound, index))
 
     def cases(self, node):
         """The pairs (value, condition) of a Piecewise."""
@@ -341,30 +370,70 @@ class Reader:
         return Term("Piecewise", tuple(pairs))
 
 
-def exactly(number):
+def _unrounded(value):
+    """A number of a text as a Fraction.
+
+    value    int or float
+    returns  what is written; but a decimal fraction of so many digits that
+             only a quotient of small numbers can have left them, such as the
+             0.666666666666667 that SymPy makes of 2 / 3, as that quotient
+    """
+    written = Fraction(repr(value))
+    digits = decimal.Decimal(repr(value)).normalize().as_tuple().digits
+    near = written.limit_denominator(MAX_QUOTIENT)
+    off = abs(near - written) * 10**QUOTIENT_DIGITS
+    rounded = len(digits) > QUOTIENT_DIGITS and off <= abs(written)
+    return near if rounded else written
+
+
+def _unrounded_square(value, number):
+    """The quotient whose square root Python rounded to a value, or None.
+
+    value    int or float, such as the 0.790569415042095 of (5 / 8)**0.5
+    number   what `_unrounded` makes of it; other than it is written, it is a
+             quotient itself
+    """
+    written = Fraction(repr(value))
+    digits = decimal.Decimal(repr(value)).normalize().as_tuple().digits
+    if number != written or len(digits) <= QUOTIENT_DIGITS:
+        return None
+    square = written**2
+    near = square.limit_denominator(MAX_QUOTIENT)
+    off = abs(near - square) * 10**QUOTIENT_DIGITS
+    rounded = square < MAX_QUOTIENT and off <= 2 * square
+    return near if near and rounded else None
+
+
+def _root(square):
+    """The term of a square root."""
+    half = Term("number", (Fraction(1, 2),))
+    return Term("**", (_exactly(square), half))
+
+
+def _exactly(number):
     """The term of a number that is not too long."""
     if size(number) > MAX_DIGITS * 3.33:  # bits to a digit, rounded up
         raise Refused(f"a number has at most {MAX_DIGITS} digits")
     return Term("number", (number,))
 
 
-def folded(term):
+def _folded(term):
     """A fraction of two numbers as the number that it is."""
     if term.op == "/" and all(part.op == "number" for part in term.parts):
         (a,), (b,) = (part.parts for part in term.parts)
         if b != 0:
-            return exactly(a / b)
+            return _exactly(a / b)
     return term
 
 
 READERS = {
-    ast.Constant: Reader.constant,
-    ast.Name: Reader.name,
-    ast.BinOp: Reader.operation,
-    ast.UnaryOp: Reader.sign,
-    ast.BoolOp: Reader.logic,
-    ast.Compare: Reader.comparison,
-    ast.Call: Reader.call,
+    ast.Constant: _FormulaReader.constant,
+    ast.Name: _FormulaReader.name,
+    ast.BinOp: _FormulaReader.operation,
+    ast.UnaryOp: _FormulaReader.sign,
+    ast.BoolOp: _FormulaReader.logic,
+    ast.Compare: _FormulaReader.comparison,
+    ast.Call: _FormulaReader.call,
 }
 OPERATORS = {
     ast.Add: "+",
@@ -421,17 +490,19 @@ def walk(term):
             yield from walk(part)
 
 
-def bound_powers(term):
+def _bound_powers(term):
     """Refuse exponents that are large, by themselves or one upon another.
 
     term     Term
     returns  the product of the exponents along the worst path
     """
     parts = [part for part in term.parts if isinstance(part, Term)]
-    worst = max((bound_powers(part) for part in parts), default=Fraction(1))
+    worst = max((_bound_powers(part) for part in parts), default=Fraction(1))
     if term.op == "**" and not any(p.op == "symbol" for p in walk(parts[1])):
         try:
-            worst = max(1, abs(inexact(at(parts[1], {})))) * inexact(worst)
+            worst = max(1, abs(_inexact(evaluate(parts[1], {})))) * _inexact(
+                worst
+            )
         except Undefined as reason:
             raise Refused(f"an exponent is {reason}") from None
     if worst > MAX_EXPONENT:
@@ -451,7 +522,7 @@ def closed_fault(term):
         return "expected a closed form, without Sum and Product"
     if used & {"Piecewise", *CONDITIONS}:
         return "expected a closed form, without cases and conditions"
-    if any(is_indicator(part) for part in walk(term)):
+    if any(_is_indicator(part) for part in walk(term)):
         return "expected a closed form: a power of 0 picks out single points"
     parts = list(walk(term))
     digits = sum(
@@ -469,7 +540,7 @@ def closed_fault(term):
     return None
 
 
-def is_indicator(term):
+def _is_indicator(term):
     """Whether a term is a power of 0, which is 1 at single points only."""
     if term.op != "**":
         return False
@@ -484,7 +555,7 @@ def uses(term):
 # Values at a point
 
 
-def at(term, point, steps=None):
+def evaluate(term, point, steps=None):
     """The value of a formula where its symbols are numbers.
 
     term     Term
@@ -498,15 +569,15 @@ def at(term, point, steps=None):
     names = {name: Fraction(number) for name, number in point.items()}
     try:
         with decimal.localcontext(prec=DIGITS, Emax=2000, Emin=-2000):
-            return value(term, names, steps or Steps())
+            return _value(term, names, steps or Steps())
     except ZeroDivisionError:
         raise Undefined("a division by zero") from None
     except (decimal.DecimalException, OverflowError):
         raise Undefined("no number, or one that is too large") from None
 
 
-def value(term, names, steps):
-    """What `at` gives, inside its decimal context."""
+def _value(term, names, steps):
+    """What `evaluate` gives, inside its decimal context."""
     op, parts = term
     steps.pay()
     if op == "number":
@@ -514,24 +585,24 @@ def value(term, names, steps):
     if op == "symbol":
         return names[parts[0]]
     if op in ("Sum", "Product"):
-        return series_value(term, names, steps)
+        return _series_value(term, names, steps)
     if op == "Piecewise":
         for case, condition in zip(parts[::2], parts[1::2], strict=True):
             if holds(condition, names, steps):
-                return value(case, names, steps)
+                return _value(case, names, steps)
         raise Undefined("no case of the Piecewise holds")
-    numbers = alike([value(part, names, steps) for part in parts])
+    numbers = _one_number_type([_value(part, names, steps) for part in parts])
     return steps.take(ARITHMETIC[op](*numbers))
 
 
-def alike(numbers):
+def _one_number_type(numbers):
     """The numbers all as Fraction, or else all as Decimal."""
     if all(isinstance(number, Fraction) for number in numbers):
         return numbers
-    return [inexact(number) for number in numbers]
+    return [_inexact(number) for number in numbers]
 
 
-def rational(number):
+def _rational(number):
     """A Decimal as a Fraction if it is as near to a whole number as that."""
     if isinstance(number, decimal.Decimal):
         nearest = Fraction(number.to_integral_value())
@@ -540,7 +611,7 @@ def rational(number):
     return number
 
 
-def inexact(number):
+def _inexact(number):
     """A number as Decimal."""
     if isinstance(number, Fraction):
         top, below = number.numerator, number.denominator
@@ -553,7 +624,7 @@ def agree(a, b):
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a == b
     with decimal.localcontext(prec=DIGITS):
-        a, b = inexact(a), inexact(b)
+        a, b = _inexact(a), _inexact(b)
         return abs(a - b) <= AGREE * max(1, abs(a), abs(b))
 
 
@@ -568,7 +639,7 @@ def holds(term, names, steps):
     if op in ("and", "or"):
         every = all if op == "and" else any
         return every(holds(part, names, steps) for part in parts)
-    a, b = (value(part, names, steps) for part in parts)
+    a, b = (_value(part, names, steps) for part in parts)
     if agree(a, b):
         return op in ("==", "<=", ">=")
     return (
@@ -576,20 +647,20 @@ def holds(term, names, steps):
     )
 
 
-def whole(number, asked):
+def _as_int(number, asked):
     """The int that a value is.
 
     number   Fraction or Decimal
     asked    what it is, in words
     raises   Undefined when it is none
     """
-    number = rational(number)
+    number = _rational(number)
     if not isinstance(number, Fraction) or number.denominator != 1:
         raise Undefined(f"{asked} is not a whole number")
     return number.numerator
 
 
-def series_value(term, names, steps):
+def _series_value(term, names, steps):
     """A sum or a product, as SymPy understands it.
 
     term   Term
@@ -602,7 +673,7 @@ def series_value(term, names, steps):
     """
     body, index, *limits = term.parts
     low, high = (
-        whole(value(limit, names, steps), "the limit of a sum")
+        _as_int(_value(limit, names, steps), "the limit of a sum")
         for limit in limits
     )
     backwards = high < low - 1
@@ -613,22 +684,22 @@ def series_value(term, names, steps):
     total = Fraction(term.op == "Product")
     for number in range(low, high + 1):
         inside = {**names, index: Fraction(number)}
-        both = alike([total, value(body, inside, steps)])
+        both = _one_number_type([total, _value(body, inside, steps)])
         total = steps.take(ARITHMETIC[term.op](*both))
     if not backwards:
         return total
     return 1 / total if term.op == "Product" else -total
 
 
-def floor(number):
+def _floor(number):
     """The largest whole number that is not larger."""
-    number = rational(number)
+    number = _rational(number)
     if isinstance(number, decimal.Decimal):
         return Fraction(number.to_integral_value(decimal.ROUND_FLOOR))
     return Fraction(number.numerator // number.denominator)
 
 
-def power(base, exponent):
+def _power(base, exponent):
     """base ** exponent: exact where it is rational."""
     if isinstance(exponent, Fraction) and isinstance(base, Fraction):
         if exponent.denominator == 1:
@@ -639,42 +710,42 @@ def power(base, exponent):
             top, below = isqrt(base.numerator), isqrt(base.denominator)
             root = Fraction(top, below)
             if root * root == base:
-                return power(root, 2 * exponent)
+                return _power(root, 2 * exponent)
     if base < 0 and not isinstance(exponent, Fraction):
         raise Undefined("a power of a negative number")
     if base < 0 and exponent.denominator != 1:
         raise Undefined("a root of a negative number")
-    return inexact(base) ** inexact(exponent)
+    return _inexact(base) ** _inexact(exponent)
 
 
-def logarithm(number, base=None):
+def _logarithm(number, base=None):
     """The natural logarithm, or that to a base, exact where it is whole."""
     if number <= 0 or (base is not None and (base <= 0 or base == 1)):
         raise Undefined("a logarithm of, or to, what is not positive")
     if base is None:
-        return Fraction(0) if number == 1 else inexact(number).ln()
-    return rational(inexact(number).ln() / inexact(base).ln())
+        return Fraction(0) if number == 1 else _inexact(number).ln()
+    return _rational(_inexact(number).ln() / _inexact(base).ln())
 
 
-def combinations(n, k):
+def _combinations(n, k):
     """n over k, for whole numbers that are not negative."""
-    n, k = whole(n, "the binomial's n"), whole(k, "the binomial's k")
+    n, k = _as_int(n, "the binomial's n"), _as_int(k, "the binomial's k")
     if n < 0 or n > 5 * MAX_FACTORIAL:
         raise Undefined(f"a binomial of {n}")
     return Fraction(comb(n, k) if k >= 0 else 0)
 
 
-def arrangements(n):
+def _arrangements(n):
     """n!, for a whole number that is not negative."""
-    n = whole(n, "what a factorial is taken of")
+    n = _as_int(n, "what a factorial is taken of")
     if not 0 <= n <= MAX_FACTORIAL:
         raise Undefined(f"a factorial of a number not in 0..{MAX_FACTORIAL}")
     return Fraction(factorial(n))
 
 
-def remainder(a, n):
+def _remainder(a, n):
     """a modulo n, of the sign of n as in Python and SymPy."""
-    whole_part, a, n = alike([floor(a / n), a, n])
+    whole_part, a, n = _one_number_type([_floor(a / n), a, n])
     return a - n * whole_part
 
 
@@ -683,21 +754,21 @@ ARITHMETIC = {
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "/": lambda a, b: a / b,
-    "//": lambda a, b: floor(a / b),
-    "%": remainder,
+    "//": lambda a, b: _floor(a / b),
+    "%": _remainder,
     "Sum": lambda a, b: a + b,
     "Product": lambda a, b: a * b,
-    "**": power,
+    "**": _power,
     "Abs": abs,
     "Max": lambda *numbers: max(numbers),
     "Min": lambda *numbers: min(numbers),
-    "floor": floor,
-    "ceiling": lambda number: -floor(-number),
-    "sqrt": lambda number: power(number, Fraction(1, 2)),
-    "exp": lambda number: inexact(number).exp() if number else Fraction(1),
-    "log": logarithm,
-    "factorial": arrangements,
-    "binomial": combinations,
+    "floor": _floor,
+    "ceiling": lambda number: -_floor(-number),
+    "sqrt": lambda number: _power(number, Fraction(1, 2)),
+    "exp": lambda number: _inexact(number).exp() if number else Fraction(1),
+    "log": _logarithm,
+    "factorial": _arrangements,
+    "binomial": _combinations,
 }
 
 
@@ -711,22 +782,22 @@ def replaced(written, symbols, **formulas):
     symbols   the names that it and the others may use
     formulas  what takes a symbol's place, such as D="D + 1"
     returns   str, such as an induction step needs: f(D + 1) from f(D)
-    raises    Refused, as `read`; ValueError for a symbol that is not listed
+    raises    Refused, as `read_formula`; ValueError for a symbol not listed
     """
-    names = listed(symbols)
+    names = symbol_names(symbols)
     for name, formula in formulas.items():
         if name not in names:
             raise ValueError(f"{name} is not among the symbols {names}")
-        read(formula, names)
-    read(written, names)
+        read_formula(formula, names)
+    read_formula(written, names)
     # The index of a sum is never a symbol of the question, so that nothing
     # that is put in can be caught by one.
-    new = {name: syntax(formula).body for name, formula in formulas.items()}
-    tree = syntax(written).body
-    return ast.unparse(Replacing(new).visit(tree))
+    new = {name: _syntax(formula).body for name, formula in formulas.items()}
+    tree = _syntax(written).body
+    return ast.unparse(_Replacing(new).visit(tree))
 
 
-class Replacing(ast.NodeTransformer):
+class _Replacing(ast.NodeTransformer):
     """Puts syntax trees in the place of names."""
 
     def __init__(self, new):
@@ -746,32 +817,32 @@ def parse(written, symbols, **assumptions):
                  integer=True if not told
     returns      sympy.Expr, put together from SymPy's own classes. What you do
                  with it is not bounded: never simplify a student's formula
-    raises       Refused, as `read`
+    raises       Refused, as `read_formula`
     """
     import sympy
 
     assumptions = assumptions or {"positive": True, "integer": True}
-    names = {n: sympy.Symbol(n, **assumptions) for n in listed(symbols)}
-    term = read(written, symbols)
+    names = {n: sympy.Symbol(n, **assumptions) for n in symbol_names(symbols)}
+    term = read_formula(written, symbols)
     for part in walk(term):
         if not any(inner.op == "symbol" for inner in walk(part)):
-            affordable(part)
+            _affordable(part)
     try:
-        return built(term, names, sympy)
+        return _built(term, names, sympy)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Refused(f"SymPy cannot build it: {error}") from None
 
 
-def affordable(term):
+def _affordable(term):
     """Refuse a number that SymPy would take long to compute by itself."""
     if term.op in ("factorial", "binomial", "**", "exp"):
         try:
-            at(term, {})
+            evaluate(term, {})
         except Undefined as reason:
             raise Refused(str(reason)) from None
 
 
-def built(term, names, sympy):
+def _built(term, names, sympy):
     """The SymPy object of a term; `names` holds the symbols in sight."""
     op, parts = term
     if op == "number":
@@ -781,17 +852,17 @@ def built(term, names, sympy):
     if op in ("Sum", "Product"):
         body, index, low, high = parts
         inside = {**names, index: sympy.Symbol(index, integer=True)}
-        limits = [built(side, names, sympy) for side in (low, high)]
+        limits = [_built(side, names, sympy) for side in (low, high)]
         series = getattr(sympy, op)
-        return series(built(body, inside, sympy), (inside[index], *limits))
-    made = [built(part, names, sympy) for part in parts]
+        return series(_built(body, inside, sympy), (inside[index], *limits))
+    made = [_built(part, names, sympy) for part in parts]
     if op == "Piecewise":
         pairs = zip(made[::2], made[1::2], strict=True)
         return sympy.Piecewise(*pairs)
-    return maker(op, sympy)(*made)
+    return _maker(op, sympy)(*made)
 
 
-def maker(op, sympy):
+def _maker(op, sympy):
     """What builds the SymPy object of an operation or function."""
     if op in ("true", "false"):
         return lambda: getattr(sympy, op)

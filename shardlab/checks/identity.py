@@ -19,13 +19,25 @@ from shardlab.checks.expression import (
     Term,
     Undefined,
     agree,
-    at,
+    evaluate,
     holds,
-    listed,
-    read,
+    read_formula,
     size,
+    symbol_names,
     walk,
 )
+
+__all__ = [
+    "Undecided",
+    "Verdict",
+    "equal_forms",
+    "equal_values",
+    "limit",
+    "paid_from",
+    "points",
+    "same",
+    "value_or_reason",
+]
 
 MAX_POINTS = 2000
 MAX_MONOMIALS = 10_000
@@ -63,7 +75,7 @@ def points(symbols, sizes):
     returns  list of dict: symbol -> int or Fraction, at most MAX_POINTS
     raises   ValueError for none, too many, or one of another form
     """
-    names, found = listed(symbols), []
+    names, found = symbol_names(symbols), []
     for given in sizes:
         entries = given if isinstance(given, (tuple, list)) else [given]
         point = given
@@ -90,10 +102,10 @@ def same(a, b, symbols, sizes, steps=None):
     sizes    the points, as `points` takes them
     steps    Steps that are left, for both and all points together
     returns  Verdict; where only the forms differ, the point is none of `sizes`
-    raises   Refused, as `expression.read`
+    raises   Refused, as `expression.read_formula`
     """
-    names = listed(symbols)
-    first, second = read(a, names), read(b, names)
+    names = symbol_names(symbols)
+    first, second = read_formula(a, names), read_formula(b, names)
     places = points(names, sizes)
     steps, decided = steps or Steps(), None
     if all(type(n) is int for point in places for n in point.values()):
@@ -112,7 +124,7 @@ def same(a, b, symbols, sizes, steps=None):
 def value_or_reason(term, point, steps):
     """What a formula gives at a point, or in words why it gives nothing."""
     try:
-        return at(term, point, steps)
+        return evaluate(term, point, steps)
     except Undefined as reason:
         return str(reason)
 
@@ -136,9 +148,9 @@ def equal_forms(a, b, symbols):
     """
 
     def equal(p, q, r, s, names):
-        return times(p, s) == times(r, q)
+        return _times(p, s) == _times(r, q)
 
-    return in_every_case(equal, a, b, symbols)
+    return _in_every_case(equal, a, b, symbols)
 
 
 def limit(a, b, symbols, of):
@@ -155,13 +167,13 @@ def limit(a, b, symbols, of):
         ahead = p.degree(place) - q.degree(place) if p else -1
         if ahead > 0:
             return False
-        top = leading(p, place) if ahead == 0 else 0 * p
-        return times(top, s) == times(r, leading(q, place))
+        top = _leading(p, place) if ahead == 0 else 0 * p
+        return _times(top, s) == _times(r, _leading(q, place))
 
-    return in_every_case(near, a, b, symbols)
+    return _in_every_case(near, a, b, symbols)
 
 
-def leading(p, place):
+def _leading(p, place):
     """The coefficient of the highest power of one symbol, a polynomial."""
     degree = p.degree(place)
     kept = {}
@@ -173,7 +185,7 @@ def leading(p, place):
     return p.ring(kept)
 
 
-def in_every_case(test, a, b, symbols):
+def _in_every_case(test, a, b, symbols):
     """Whether a test of two normal forms holds whatever symbols leave.
 
     test     function of two numerators and denominators and of the dict of
@@ -182,8 +194,8 @@ def in_every_case(test, a, b, symbols):
     symbols  the names in them
     returns  True or False; None if a form is unknown or there are many cases
     """
-    modulus = period(a, b)
-    names = sorted({p.parts[0] for t in (a, b) for p in split_parts(t)})
+    modulus = _period(a, b)
+    names = sorted({p.parts[0] for t in (a, b) for p in _split_parts(t)})
     names = [name for name in names if name in symbols]
     if modulus ** len(names) > MAX_CASES:
         return None
@@ -191,13 +203,13 @@ def in_every_case(test, a, b, symbols):
     try:
         for residues in itertools.product(range(modulus), repeat=len(names)):
             case = dict(zip(names, residues, strict=True))
-            outcome &= in_case(test, a, b, symbols, modulus, case)
+            outcome &= _in_case(test, a, b, symbols, modulus, case)
     except (Undecided, ZeroDivisionError):
         return None
     return outcome
 
 
-def split_parts(term):
+def _split_parts(term):
     """The symbols inside floors, remainders and alternating powers."""
     for part in walk(term):
         if part.op in ROUNDING:
@@ -206,18 +218,18 @@ def split_parts(term):
             yield from (p for p in walk(part.parts[1]) if p.op == "symbol")
 
 
-def period(*terms):
+def _period(*terms):
     """The number of cases in which floors and remainders are polynomials."""
     found = 1
     for part in itertools.chain(*map(walk, terms)):
         if part.op in ROUNDING:
-            found = lcm(found, *divisors(part))
+            found = lcm(found, *_divisors(part))
         if part.op == "**" and part.parts[1].op != "number":
-            found = lcm(found, 2 * lcm(*divisors(part.parts[1])))
+            found = lcm(found, 2 * lcm(*_divisors(part.parts[1])))
     return found
 
 
-def divisors(term):
+def _divisors(term):
     """The whole numbers that something is divided by in a formula."""
     for part in walk(term):
         if part.op == "number":
@@ -229,7 +241,7 @@ def divisors(term):
 ROUNDING = ("floor", "ceiling", "//", "%")
 
 
-def in_case(test, a, b, symbols, modulus, residues):
+def _in_case(test, a, b, symbols, modulus, residues):
     """Whether a test holds where symbols leave these residues."""
     from sympy.polys.domains import QQ
     from sympy.polys.rings import ring
@@ -242,7 +254,7 @@ def in_case(test, a, b, symbols, modulus, residues):
     forms = {name: (generator, one) for name, generator in plain.items()}
     for name, residue in residues.items():
         forms[name] = (modulus * plain[name] + residue, one)
-    return test(*form(a, forms, one), *form(b, forms, one), plain)
+    return test(*_form(a, forms, one), *_form(b, forms, one), plain)
 
 
 _steps = contextvars.ContextVar("steps")
@@ -258,7 +270,7 @@ def paid_from(steps):
         _steps.reset(token)
 
 
-def pay(monomials):
+def _pay(monomials):
     """Pay for arithmetic with so many monomials."""
     if steps := _steps.get(None):
         try:
@@ -267,24 +279,24 @@ def pay(monomials):
             raise Undecided from None
 
 
-def times(p, q):
+def _times(p, q):
     """A product of polynomials, if it is not long."""
     if len(p) * len(q) > MAX_MONOMIALS:
         raise Undecided
-    pay(len(p) * len(q))
+    _pay(len(p) * len(q))
     product = p * q
-    bits = sum(size(number) for number in map(fraction, product.coeffs()))
+    bits = sum(size(number) for number in map(_fraction, product.coeffs()))
     if bits > 100 * MAX_BITS:
         raise Undecided
     return product
 
 
-def fraction(number):
+def _fraction(number):
     """A coefficient of SymPy's polynomials as a Fraction."""
     return Fraction(int(number.numerator), int(number.denominator))
 
 
-def form(term, forms, one):
+def _form(term, forms, one):
     """Numerator and denominator of a formula.
 
     term    Term
@@ -299,79 +311,79 @@ def form(term, forms, one):
     if op == "symbol":
         return forms[parts[0]]
     if op == "Sum":
-        return sum_form(term, forms, one)
+        return _sum_form(term, forms, one)
     if op == "Piecewise":
-        return case_form(term, forms, one)
+        return _case_form(term, forms, one)
     if op not in FORMS:
         raise Undecided
     if op == "**" and parts[1].op != "number":
-        base, exponent = (form(part, forms, one) for part in parts)
-        return sign_form(base, exponent, one)
+        base, exponent = (_form(part, forms, one) for part in parts)
+        return _sign_form(base, exponent, one)
     if op == "**":
-        return power_form(form(parts[0], forms, one), parts[1].parts[0], one)
-    return FORMS[op](*(form(part, forms, one) for part in parts))
+        return _power_form(_form(parts[0], forms, one), parts[1].parts[0], one)
+    return FORMS[op](*(_form(part, forms, one) for part in parts))
 
 
-def plus(a, b, sign=1):
+def _plus(a, b, sign=1):
     """The sum, or the difference, of two fractions."""
     (p, q), (r, s) = a, b
-    pay(len(p) + len(q) + len(r) + len(s))
+    _pay(len(p) + len(q) + len(r) + len(s))
     if q == s:
         return p + sign * r, q
-    return times(p, s) + sign * times(r, q), times(q, s)
+    return _times(p, s) + sign * _times(r, q), _times(q, s)
 
 
-def over(a, b):
+def _over(a, b):
     """The quotient of two fractions."""
     (p, q), (r, s) = a, b
     if not r:
         raise ZeroDivisionError
-    return times(p, s), times(q, r)
+    return _times(p, s), _times(q, r)
 
 
-def down(a):
+def _down(a):
     """The floor of a fraction that is a whole number but for a constant."""
     p, q = a
-    pay(len(p))
+    _pay(len(p))
     if not q.is_ground:
         raise Undecided
     p = p.quo_ground(q.LC)
     rest = p - p.coeff(1)
-    if any(fraction(number).denominator > 1 for number in rest.coeffs()):
+    if any(_fraction(number).denominator > 1 for number in rest.coeffs()):
         raise Undecided
-    constant = fraction(p.coeff(1))
+    constant = _fraction(p.coeff(1))
     return rest + constant.numerator // constant.denominator, q**0
 
 
-def modulo(a, n):
+def _modulo(a, n):
     """a modulo n, for a constant n."""
-    p, q = plus(a, multiplied(n, down(over(a, n))), -1)
+    p, q = _plus(a, _multiplied(n, _down(_over(a, n))), -1)
     return p, q
 
 
-def multiplied(a, b):
+def _multiplied(a, b):
     """The product of two fractions."""
-    return times(a[0], b[0]), times(a[1], b[1])
+    return _times(a[0], b[0]), _times(a[1], b[1])
 
 
-def negative(a):
+def _negative(a):
     """A fraction with the other sign."""
     return -a[0], a[1]
 
 
-def power_form(base, exponent, one):
+def _power_form(base, exponent, one):
     """A whole power of a fraction."""
     if exponent.denominator > 1:
         raise Undecided
     result = (one, one)
     for _ in range(abs(exponent.numerator)):
-        result = multiplied(result, base)
-    return result if exponent >= 0 else over((one, one), result)
+        result = _multiplied(result, base)
+    return result if exponent >= 0 else _over((one, one), result)
 
 
-def sign_form(base, exponent, one):
+def _sign_form(base, exponent, one):
     """A power of -1 whose exponent is even or odd for certain."""
-    half = modulo(exponent, (2 * one, one))
+    half = _modulo(exponent, (2 * one, one))
     if base[0] != -base[1] or not half[0].is_ground:
         raise Undecided
     # Odd: what is left is 1 over 1.
@@ -379,51 +391,53 @@ def sign_form(base, exponent, one):
 
 
 FORMS = {
-    "+": plus,
-    "-": lambda a, b: plus(a, b, -1),
-    "*": multiplied,
-    "/": over,
-    "//": lambda a, b: down(over(a, b)),
-    "%": modulo,
-    "**": power_form,
-    "floor": down,
-    "ceiling": lambda a: negative(down(negative(a))),
+    "+": _plus,
+    "-": lambda a, b: _plus(a, b, -1),
+    "*": _multiplied,
+    "/": _over,
+    "//": lambda a, b: _down(_over(a, b)),
+    "%": _modulo,
+    "**": _power_form,
+    "floor": _down,
+    "ceiling": lambda a: _negative(_down(_negative(a))),
 }
 
 
-def case_form(term, forms, one):
+def _case_form(term, forms, one):
     """The first case of a Piecewise whose condition is certain."""
     for case, condition in zip(term.parts[::2], term.parts[1::2], strict=True):
-        if certain(condition, forms, one):
-            return form(case, forms, one)
+        if _certain(condition, forms, one):
+            return _form(case, forms, one)
     raise Undecided
 
 
-def certain(term, forms, one):
+def _certain(term, forms, one):
     """Whether a condition holds everywhere; Undecided if only somewhere."""
     op, parts = term
     if op in ("true", "false"):
         return op == "true"
     if op == "not":
-        return not certain(parts[0], forms, one)
+        return not _certain(parts[0], forms, one)
     if op in ("and", "or"):
         every = all if op == "and" else any
-        return every([certain(part, forms, one) for part in parts])
-    p, q = plus(*(form(part, forms, one) for part in parts), -1)
+        return every([_certain(part, forms, one) for part in parts])
+    p, q = _plus(*(_form(part, forms, one) for part in parts), -1)
     if not p.is_ground or not q.is_ground:
         raise Undecided
-    difference = Term("number", (fraction(p.coeff(1)) / fraction(q.coeff(1)),))
+    difference = Term(
+        "number", (_fraction(p.coeff(1)) / _fraction(q.coeff(1)),)
+    )
     return holds(Term(op, (difference, ZERO)), {}, Steps())
 
 
 ZERO = Term("number", (Fraction(0),))
 
 
-def sum_form(term, forms, one):
+def _sum_form(term, forms, one):
     """A sum of a polynomial in its index, between polynomial limits."""
     body, index, low, high = term.parts
-    p, q = form(body, forms, one)
-    (a, b), (c, d) = form(low, forms, one), form(high, forms, one)
+    p, q = _form(body, forms, one)
+    (a, b), (c, d) = _form(low, forms, one), _form(high, forms, one)
     place = p.ring.gens.index(forms[index][0])
     if q.degree(place) > 0 or p.degree(place) > MAX_DEGREE:
         raise Undecided
@@ -435,18 +449,18 @@ def sum_form(term, forms, one):
         rest = list(exponents)
         degree, rest[place] = rest[place], 0
         factor = p.ring({tuple(rest): number})
-        powers = powers_sum(degree, end, one) - powers_sum(degree, start, one)
-        total += times(factor, powers)
+        powers = _powers_sum(degree, end, one) - _powers_sum(degree, start, one)
+        total += _times(factor, powers)
     return total, q
 
 
-def powers_sum(j, n, one):
+def _powers_sum(j, n, one):
     """1**j + 2**j + ... + n**j as a polynomial in n (Faulhaber)."""
     from sympy import bernoulli
 
     total, power = one * 0, one
     for i in range(1, j + 2):
-        power = times(power, n)
+        power = _times(power, n)
         number = bernoulli(j + 1 - i)  # of index 1: +1/2
         weight = Fraction(comb(j + 1, i) * number.p, (j + 1) * number.q)
         total += power.mul_ground(one.ring.domain(*weight.as_integer_ratio()))

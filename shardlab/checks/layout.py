@@ -16,7 +16,10 @@ from jax.sharding import (
     SingleDeviceSharding,
 )
 
+from shardlab.arguments import partitions
 from shardlab.checks.question import WrongAnswer
+
+__all__ = ["blocks", "described"]
 
 MAX_AXES = 8
 
@@ -49,7 +52,7 @@ def described(array):
         "devices": [device.id for device in devices],
         "spec": [
             [part] if isinstance(part, str) else list(part or ())
-            for part in spec.partitions
+            for part in partitions(spec)
         ],
     }
 
@@ -63,7 +66,7 @@ def blocks(said):
     """
     try:
         numbers, mesh = np.asarray(said["numbers"]), said["mesh"]
-        sharding = placed(mesh, said["devices"], said["spec"])
+        sharding = _placed(mesh, said["devices"], said["spec"])
         if len(said["spec"]) > numbers.ndim:
             raise ValueError("a spec of more dimensions than the array has")
         held = sharding.devices_indices_map(numbers.shape)
@@ -72,7 +75,7 @@ def blocks(said):
     return {device.id: numbers[at] for device, at in held.items()}
 
 
-def placed(mesh, devices, spec):
+def _placed(mesh, devices, spec):
     """The sharding of this mesh, these devices and this spec.
 
     mesh     pairs of name and size

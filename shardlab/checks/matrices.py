@@ -2,6 +2,8 @@
 
 from itertools import permutations, product
 
+__all__ = ["layouts"]
+
 
 def layouts(sizes):
     """Every layout of a matrix on a mesh, those with open sums among them.

@@ -6,6 +6,8 @@ import zlib
 
 import numpy as np
 
+__all__ = ["VARIABLE", "belonging_to", "numbers"]
+
 VARIABLE = "SHARD_BY_SHARD_STUDENT"
 
 

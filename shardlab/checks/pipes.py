@@ -4,6 +4,8 @@ import json
 import os
 import sys
 
+__all__ = ["serve"]
+
 
 def serve(answer):
     """Reply to every line of standard input with what `answer` makes of it.

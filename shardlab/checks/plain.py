@@ -13,6 +13,8 @@ from math import prod
 
 import numpy as np
 
+__all__ = ["decode", "encode", "pack", "printable"]
+
 # What programs send to a terminal to colour their text.
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 MAX_CHARACTERS = 4 << 20
@@ -39,11 +41,12 @@ def encode(value):
     """`value` as text.
 
     value    None, bool, int, float, fraction, str, bytes, an array of
-             numbers, or lists, tuples and dicts of these, at most 12 deep and
-             with at most 1,000 keys
-    returns  str; tuples come back as lists, bf16 and 8-bit floats as float32,
-             an array without dimensions as the number that it holds, and
-             fractions, SymPy's too, as int where whole and as float elsewhere
+             numbers or texts, a range, or lists, tuples and dicts of these, at
+             most 12 deep and with at most 1,000 keys
+    returns  str; tuples, ranges and arrays of texts come back as lists, bf16
+             and 8-bit floats as float32, an array without dimensions as the
+             number that it holds, and fractions, SymPy's too, as int where
+             whole and as float elsewhere
     raises   ValueError that names the type that does not cross
     """
     return json.dumps(pack(value), allow_nan=False)
@@ -61,7 +64,7 @@ def decode(text):
             f"got {len(text)}"
         )
     try:
-        return unpack(json.loads(text))
+        return _unpack(json.loads(text))
     except FAULTS as error:
         raise ValueError(f"not an encoded value: {error}") from None
 
@@ -75,17 +78,19 @@ def pack(value, depth=0):
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return pack_number(value)
+        return _pack_number(value)
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, range) and value[MAX_CHARACTERS:]:
+        raise ValueError(f"a range of more than {MAX_CHARACTERS} numbers")
+    if isinstance(value, (list, tuple, range)):
         return {"list": [pack(item, depth + 1) for item in value]}
     if isinstance(value, dict):
-        return {"dict": pack_items(value.items(), depth + 1)}
-    return pack_array(value)
+        return {"dict": _pack_items(value.items(), depth + 1)}
+    return _pack_array(value)
 
 
-def pack_number(value):
+def _pack_number(value):
     """A whole number as such, and every other one as a float."""
     if isinstance(value, numbers.Rational) and value.denominator == 1:
         return {"int": str(int(value))}
@@ -96,15 +101,15 @@ def pack_number(value):
         raise ValueError(f"a {kind} that is too large for a float") from None
 
 
-def pack_items(items, depth):
+def _pack_items(items, depth):
     """The items of a dict as a list of pairs."""
     if len(items) > MAX_KEYS:
         raise ValueError(f"a dict of more than {MAX_KEYS} keys")
     return [[pack(key, depth), pack(value, depth)] for key, value in items]
 
 
-def pack_array(value):
-    """An array of numbers as its type, shape and bytes."""
+def _pack_array(value):
+    """An array of numbers as its type, shape and bytes; of texts as a list."""
     if not hasattr(value, "__array__"):
         raise ValueError(
             "only numbers, text, lists, dicts and arrays can be graded, "
@@ -115,13 +120,15 @@ def pack_array(value):
         array = array.astype(np.float32)
     if array.ndim == 0 and array.dtype.kind in "biuf":
         return pack(array.item())
+    if array.dtype.kind == "U":
+        return pack(array.tolist())
     if array.dtype.kind not in KINDS:
         raise ValueError(f"arrays of {array.dtype} cannot be graded")
     raw = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"array": [array.dtype.str, list(array.shape), raw]}
 
 
-def unpack(packed):
+def _unpack(packed):
     """The value that `pack` packed."""
     if packed is None or isinstance(packed, (bool, str)):
         return packed
@@ -135,16 +142,16 @@ def unpack(packed):
     if kind == "bytes":
         return base64.b64decode(content, validate=True)
     if kind == "list":
-        return [unpack(item) for item in content]
+        return [_unpack(item) for item in content]
     if kind == "dict" and len(content) <= MAX_KEYS:
-        return {unpack(key): unpack(item) for key, item in content}
+        return {_unpack(key): _unpack(item) for key, item in content}
     if kind == "array":
-        return unpack_array(*content)
+        return _unpack_array(*content)
     raise ValueError(f"unknown or too large: {kind[:20]!r}")
 
 
-def unpack_array(dtype, shape, raw):
-    """The array of `pack_array`; its bytes must fill its shape exactly."""
+def _unpack_array(dtype, shape, raw):
+    """The array of `_pack_array`; its bytes must fill its shape exactly."""
     if not isinstance(dtype, str) or not DTYPE.fullmatch(dtype):
         raise ValueError("an array of another type than numbers")
     dtype = np.dtype(dtype)
@@ -171,11 +178,11 @@ def printable(text, most=2000):
     if not isinstance(text, str):
         return ""
     text = COLOURS.sub("", text[: 4 * most])
-    kept = "".join(letter for letter in text[:most] if shows(letter))
+    kept = "".join(letter for letter in text[:most] if _shows(letter))
     return kept + (" ..." if len(text) > most else "")
 
 
-def shows(letter):
+def _shows(letter):
     """Whether a character shows as itself and leaves its neighbours alone."""
     if letter in "\n\t":
         return True

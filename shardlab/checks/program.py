@@ -19,10 +19,12 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from shardlab import count
-from shardlab.arguments import whole
+from shardlab.arguments import partitions, whole
 from shardlab.checks import origin, plain
 from shardlab.checks.question import NotAnswered, OneLine, WrongAnswer
 from shardlab.count.records import VOLUME, Moved
+
+__all__ = ["Program", "collective", "export", "pairs", "request", "types"]
 
 # Names by which authors and students call the kinds of collectives.
 KINDS = {
@@ -115,7 +117,7 @@ def request(
     returns    dict that `export` and `Program` take
     raises     ValueError that names the argument
     """
-    axes, leaves = checked_axes(mesh), []
+    axes, leaves = _checked_axes(mesh), []
     if in_specs is not None and (out_specs is None or laid is not None):
         raise ValueError("in_specs must come with out_specs, and without laid")
     specs = [s for s in (in_specs, laid, PartitionSpec()) if s is not None][0]
@@ -124,20 +126,20 @@ def request(
         "explicit": bool(explicit),
         "local": in_specs is not None,
         "check_vma": bool(check_vma),
-        "tree": listed(tuple(shapes), specs, leaves, mesh, "argument"),
+        "tree": _tree_as_data(tuple(shapes), specs, leaves, mesh, "argument"),
         "leaves": leaves,
-        "out": None if out_specs is None else tree_of_specs(out_specs, mesh),
+        "out": None if out_specs is None else _tree_of_specs(out_specs, mesh),
     }
 
 
-def checked_axes(mesh):
+def _checked_axes(mesh):
     """Pairs of name and size of the axes of a mesh."""
     if not isinstance(mesh, dict) or not mesh:
         raise ValueError(f"mesh must be a dict of axis sizes, got {mesh!r}")
     return [[name, whole(f"mesh[{name!r}]", n)] for name, n in mesh.items()]
 
 
-def listed(tree, specs, leaves, mesh, where):
+def _tree_as_data(tree, specs, leaves, mesh, where):
     """A tree of shapes as plain data, with numbers of leaves as its leaves.
 
     tree     tuples, lists and dicts of what has a shape and a dtype
@@ -148,9 +150,9 @@ def listed(tree, specs, leaves, mesh, where):
     """
     if isinstance(tree, (tuple, list, dict)):
         keys = list(tree) if isinstance(tree, dict) else range(len(tree))
-        check_alike(specs, tree, where)
+        _check_alike(specs, tree, where)
         parts = [
-            listed(
+            _tree_as_data(
                 tree[key],
                 specs if isinstance(specs, PartitionSpec) else specs[key],
                 leaves,
@@ -159,19 +161,19 @@ def listed(tree, specs, leaves, mesh, where):
             )
             for key in keys
         ]
-        return container(tree, keys, parts)
-    leaves.append(described(tree, specs, mesh, where))
+        return _container(tree, keys, parts)
+    leaves.append(_described(tree, specs, mesh, where))
     return len(leaves) - 1
 
 
-def container(tree, keys, parts):
+def _container(tree, keys, parts):
     """A container as plain data."""
     if isinstance(tree, dict):
         return {"dict": dict(zip(keys, parts, strict=True))}
     return {"list" if isinstance(tree, list) else "tuple": parts}
 
 
-def check_alike(specs, tree, where):
+def _check_alike(specs, tree, where):
     """Insist that specs are for all of a tree, or a tree like it."""
     if isinstance(specs, PartitionSpec):
         return
@@ -182,7 +184,7 @@ def check_alike(specs, tree, where):
         )
 
 
-def described(leaf, spec, mesh, where):
+def _described(leaf, spec, mesh, where):
     """Shape, dtype and spec of one array, checked against the mesh."""
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         raise ValueError(f"{where} must be an array or a shape, got {leaf!r}")
@@ -190,7 +192,7 @@ def described(leaf, spec, mesh, where):
         raise ValueError(
             f"the spec of {where} must be a PartitionSpec, got {spec!r}"
         )
-    plain_spec = axes_of(spec, mesh)
+    plain_spec = _axes_of(spec, mesh)
     if len(plain_spec) > len(leaf.shape):
         raise ValueError(
             f"the spec of {where}, {spec}, must have at most "
@@ -205,13 +207,13 @@ def described(leaf, spec, mesh, where):
     return [list(map(int, leaf.shape)), np.dtype(leaf.dtype).name, plain_spec]
 
 
-def axes_of(spec, mesh):
+def _axes_of(spec, mesh):
     """A PartitionSpec as a list with the list of axes of each dimension."""
     if spec.unreduced:
         raise ValueError(f"a spec must not be unreduced, got {spec}")
     dims = [
         [part] if isinstance(part, str) else list(part or ())
-        for part in spec.partitions
+        for part in partitions(spec)
     ]
     for name in (name for names in dims for name in names):
         if name not in mesh:
@@ -219,15 +221,15 @@ def axes_of(spec, mesh):
     return dims
 
 
-def tree_of_specs(specs, mesh):
+def _tree_of_specs(specs, mesh):
     """A tree of PartitionSpecs as plain data."""
     if isinstance(specs, PartitionSpec):
-        return {"spec": axes_of(specs, mesh)}
+        return {"spec": _axes_of(specs, mesh)}
     if isinstance(specs, dict):
-        parts = {key: tree_of_specs(spec, mesh) for key, spec in specs.items()}
+        parts = {key: _tree_of_specs(spec, mesh) for key, spec in specs.items()}
         return {"dict": parts}
     if isinstance(specs, (tuple, list)):
-        return {"tuple": [tree_of_specs(spec, mesh) for spec in specs]}
+        return {"tuple": [_tree_of_specs(spec, mesh) for spec in specs]}
     raise ValueError(f"out_specs must be PartitionSpecs, got {specs!r}")
 
 
@@ -244,8 +246,8 @@ def export(function, request, names=None):
     raises    NotAnswered when it returns nothing, WrongAnswer with one
               sentence that says why it cannot be exported
     """
-    with errors_explained(function, names):
-        traced, arguments, setting = prepared(function, request)
+    with _errors_explained(function, names):
+        traced, arguments, setting = _prepared(function, request)
         with setting:
             made = jax.export.export(jax.jit(traced), platforms=["cpu"])(
                 *arguments
@@ -266,14 +268,14 @@ def types(function, request, names=None):
              results, such as ["reshard", "float32[16@X,64]{U:Y}"]
     raises   as `export`
     """
-    with errors_explained(function, names):
-        traced, arguments, setting = prepared(function, request)
+    with _errors_explained(function, names):
+        traced, arguments, setting = _prepared(function, request)
         with setting:
             closed = jax.make_jaxpr(traced)(*arguments)
-    return list(equations(closed.jaxpr))
+    return list(_equations(closed.jaxpr))
 
 
-def equations(jaxpr):
+def _equations(jaxpr):
     """Name and types of each equation, those of inner ones in their place."""
     for eqn in jaxpr.eqns:
         inner = [
@@ -285,10 +287,10 @@ def equations(jaxpr):
         if not inner:
             yield [eqn.primitive.name, *(str(v.aval) for v in eqn.outvars)]
         for body in inner:
-            yield from equations(body)
+            yield from _equations(body)
 
 
-def prepared(function, request):
+def _prepared(function, request):
     """The function to trace, its arguments, and the context to trace it in."""
     names, sizes = zip(*request["mesh"], strict=True)
     kind = AxisType.Explicit if request["explicit"] else AxisType.Auto
@@ -299,88 +301,88 @@ def prepared(function, request):
             "notebook's first cell"
         )
     mesh = jax.make_mesh(sizes, names, axis_types=(kind,) * len(names))
-    shapes = [abstract(*leaf, mesh) for leaf in request["leaves"]]
-    traced = answered(function)
+    shapes = [_abstract(*leaf, mesh) for leaf in request["leaves"]]
+    traced = _answered(function)
     if request["local"]:
-        traced = local(traced, request, mesh)
+        traced = _local(traced, request, mesh)
     bound = request["local"] or request["explicit"]
     setting = jax.set_mesh(mesh) if bound else contextlib.nullcontext()
-    return traced, rebuilt(request["tree"], shapes), setting
+    return traced, _rebuilt(request["tree"], shapes), setting
 
 
-def abstract(shape, dtype, spec, mesh):
+def _abstract(shape, dtype, spec, mesh):
     """The shape of one array, with its sharding."""
-    sharding = NamedSharding(mesh, spec_of(spec))
+    sharding = NamedSharding(mesh, _spec_of(spec))
     return jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=sharding)
 
 
-def local(function, request, mesh):
+def _local(function, request, mesh):
     """A function of a device's pieces, wrapped in shard_map."""
-    specs = [spec_of(spec) for _, _, spec in request["leaves"]]
+    specs = [_spec_of(spec) for _, _, spec in request["leaves"]]
     return jax.shard_map(
         function,
         mesh=mesh,
-        in_specs=rebuilt(request["tree"], specs),
-        out_specs=specs_of(request["out"]),
+        in_specs=_rebuilt(request["tree"], specs),
+        out_specs=_specs_of(request["out"]),
         check_vma=request["check_vma"],
     )
 
 
-def answered(function):
+def _answered(function):
     """The function, insisting that it returns something; lists as tuples."""
 
     @functools.wraps(function)
     def checked(*arguments):
         result = function(*arguments)
         if result is None or result is ...:
-            raise NotAnswered(f"{called(function)} returns nothing yet")
-        return as_tuples(result)
+            raise NotAnswered(f"{_called(function)} returns nothing yet")
+        return _as_tuples(result)
 
     return checked
 
 
-def as_tuples(tree):
+def _as_tuples(tree):
     """A tree with tuples for its lists."""
     if isinstance(tree, (list, tuple)):
-        return tuple(map(as_tuples, tree))
+        return tuple(map(_as_tuples, tree))
     if isinstance(tree, dict):
-        return {key: as_tuples(part) for key, part in tree.items()}
+        return {key: _as_tuples(part) for key, part in tree.items()}
     return tree
 
 
-def rebuilt(tree, leaves):
-    """The tree that `listed` listed, with these leaves."""
+def _rebuilt(tree, leaves):
+    """The tree that `_tree_as_data` listed, with these leaves."""
     if not isinstance(tree, dict):
         return leaves[tree]
     ((kind, parts),) = tree.items()
     if kind == "dict":
-        return {key: rebuilt(part, leaves) for key, part in parts.items()}
-    made = [rebuilt(part, leaves) for part in parts]
+        return {key: _rebuilt(part, leaves) for key, part in parts.items()}
+    made = [_rebuilt(part, leaves) for part in parts]
     return made if kind == "list" else tuple(made)
 
 
-def specs_of(tree):
-    """The PartitionSpecs that `tree_of_specs` wrote down."""
+def _specs_of(tree):
+    """The PartitionSpecs that `_tree_of_specs` wrote down."""
     ((kind, parts),) = tree.items()
     if kind == "spec":
-        return spec_of(parts)
+        return _spec_of(parts)
     if kind == "dict":
-        return {key: specs_of(part) for key, part in parts.items()}
-    return tuple(map(specs_of, parts))
+        return {key: _specs_of(part) for key, part in parts.items()}
+    return tuple(map(_specs_of, parts))
 
 
-def spec_of(dims):
+def _spec_of(dims):
     """The PartitionSpec of a list with a list of axes for each dimension."""
     return PartitionSpec(*(tuple(names) or None for names in dims))
 
 
-def called(function):
+def _called(function):
     """The name of a function."""
     return getattr(function, "__name__", "the function")
 
 
 @contextlib.contextmanager
-def errors_explained(function, names=None):
+def _errors_explained(function, names=None):
     """Say in one sentence why JAX cannot trace a function, and where."""
     try:
         yield
@@ -389,13 +391,13 @@ def errors_explained(function, names=None):
     except Exception as error:
         if names is None:
             names = getattr(inspect.unwrap(function), "__globals__", {})
-        where, name = origin.place(error, names), called(function)
+        where, name = origin.place(error, names), _called(function)
         said = f"{type(error).__name__}: {origin.message(error, 400)}"
         for pattern, sentence in MISTAKES:
             if re.search(pattern, f"{said}\n{where}", re.DOTALL):
                 where = f", {where}" if where else ""
                 raise WrongAnswer(f"{name}: {sentence}{where}") from None
-        said = plain.printable(origin.told(error, names))
+        said = plain.printable(origin.error_in_words(error, names))
         raise WrongAnswer(f"{name} stops with {said}") from None
 
 
@@ -496,11 +498,11 @@ class Program:
                  weights; None counts whatever was gathered
         returns  bytes, int; `shardlab.count.living` says what counts
         """
-        return held(self.inspected(self.leaves(of)), "gathered")
+        return _bytes_in(self.inspected(self.leaves(of)), "gathered")
 
     def live(self):
         """The most bytes of all arrays that a device holds at a time."""
-        return held(self.inspected(), "live")
+        return _bytes_in(self.inspected(), "live")
 
     def leaves(self, of):
         """The numbers of the arrays in these arguments."""
@@ -510,7 +512,7 @@ class Program:
         of = [whole("of", number, 0) for number in of]
         if not set(of) <= set(range(len(arguments))):
             raise ValueError(f"of must name arguments, got {of}")
-        return [leaf for i in of for leaf in numbers(arguments[i])]
+        return [leaf for i in of for leaf in _numbers(arguments[i])]
 
     def results(self):
         """The type of each result, in the notation of jax.typeof."""
@@ -531,7 +533,7 @@ class Program:
                  WrongAnswer when the program does not run
         """
         leaves = [None] * len(self.request["leaves"])
-        fill(self.request["tree"], arrays, leaves)
+        _fill(self.request["tree"], arrays, leaves)
         shapes = [list(np.shape(leaf)) for leaf in leaves]
         asked = [shape for shape, _, _ in self.request["leaves"]]
         if shapes != asked:
@@ -558,15 +560,15 @@ class Program:
         allowed = {KINDS[kind] for kind in kinds}
         others = Counter()
         for c in self.collectives():
-            if c.kind not in allowed or not within(c, axes):
+            if c.kind not in allowed or not _within(c, axes):
                 others[c.kind, c.axes] += c.times
         if others:
             said = ", ".join(
-                f"{lax_name(kind)} over {', '.join(over)} ({times(n)})"
+                f"{_lax_name(kind)} over {', '.join(over)} ({_times(n)})"
                 for (kind, over), n in others.items()
             )
             only = " and ".join(kinds) or "no collectives"
-            where = "" if axes is None else f" over {axes_said(axes)}"
+            where = "" if axes is None else f" over {_axes_said(axes)}"
             raise WrongAnswer(
                 f"your {self.name} uses {said}; this question allows {only}"
                 f"{where}"
@@ -696,7 +698,7 @@ def collective(kind, axes, volume, sent, times, pairs):
     return count.Collective(kind, tuple(axes), volume, sent, int(times), pairs)
 
 
-def held(reply, name):
+def _bytes_in(reply, name):
     """Bytes in a reply."""
     found = reply.get(name)
     if type(found) is not int or found < 0:
@@ -704,16 +706,16 @@ def held(reply, name):
     return found
 
 
-def numbers(tree):
+def _numbers(tree):
     """The numbers of the leaves in a listed tree."""
     if not isinstance(tree, dict):
         return [tree]
     ((kind, parts),) = tree.items()
     parts = parts.values() if kind == "dict" else parts
-    return [number for part in parts for number in numbers(part)]
+    return [number for part in parts for number in _numbers(part)]
 
 
-def fill(tree, arrays, leaves):
+def _fill(tree, arrays, leaves):
     """Put the arrays of a tree at their numbers in `leaves`."""
     if not isinstance(tree, dict):
         leaves[tree] = np.asarray(arrays)
@@ -725,26 +727,26 @@ def fill(tree, arrays, leaves):
             f"arrays must be the {len(parts)} of the request, got {arrays!r}"
         )
     for key, part in pairs:
-        fill(part, arrays[key], leaves)
+        _fill(part, arrays[key], leaves)
 
 
-def within(c, axes):
+def _within(c, axes):
     """Whether a collective runs over these axes only."""
     if axes is None:
         return True
     return set(c.axes) <= ({axes} if isinstance(axes, str) else set(axes))
 
 
-def lax_name(kind):
+def _lax_name(kind):
     """The name by which jax.lax calls a kind of collective."""
     return next(name for name, other in KINDS.items() if other == kind)
 
 
-def axes_said(axes):
+def _axes_said(axes):
     """Names of axes in words."""
     return axes if isinstance(axes, str) else ", ".join(axes)
 
 
-def times(n):
+def _times(n):
     """How often, in words."""
     return "once" if n == 1 else f"{n} times"

@@ -12,6 +12,18 @@ import jax
 
 from shardlab.checks import seeds
 
+__all__ = [
+    "NotAnswered",
+    "NotReady",
+    "OneLine",
+    "WrongAnswer",
+    "draw",
+    "need_devices",
+    "passed",
+    "shows",
+    "visible",
+]
+
 
 class OneLine(Exception):
     """An error that Jupyter shows as its message, without a traceback."""

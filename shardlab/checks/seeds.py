@@ -6,6 +6,8 @@ import zlib
 
 import numpy as np
 
+__all__ = ["BITS", "CHOSEN", "VARIABLE", "generator"]
+
 VARIABLE = "SHARD_BY_SHARD_SEED"
 # What a grader draws for each submission; no search gets through these.
 BITS = 128

@@ -13,6 +13,19 @@ import jax
 from shardlab.checks import origin, plain, seeds
 from shardlab.checks.question import NotAnswered, OneLine, WrongAnswer
 
+__all__ = [
+    "KINDS",
+    "ThisKernel",
+    "asking",
+    "blocks",
+    "call",
+    "expression",
+    "place",
+    "program",
+    "types",
+    "value",
+]
+
 
 class ThisKernel:
     """Where answers are found when the checks run beside them.
@@ -50,11 +63,11 @@ class ThisKernel:
 
     def value(self, name, arguments):
         """The encoded value of a variable."""
-        return encoded(name, self.look_up(name))
+        return _encoded(name, self.look_up(name))
 
     def call(self, name, arguments):
         """The encoded result of a function of the notebook."""
-        return encoded(f"{name}(...)", self.result(name, arguments))
+        return _encoded(f"{name}(...)", self.result(name, arguments))
 
     def blocks(self, name, arguments):
         """How an array that it returns lies, encoded."""
@@ -69,7 +82,7 @@ class ThisKernel:
             said = layout.described(array)
         except WrongAnswer as error:
             raise WrongAnswer(f"{name}: {error}") from None
-        return encoded(f"{name}(...)", said)
+        return _encoded(f"{name}(...)", said)
 
     def expression(self, name, arguments):
         """The encoded text of a variable that holds a formula."""
@@ -79,7 +92,7 @@ class ThisKernel:
         if found is None:
             raise NotAnswered(f"{name} has no answer yet")
         try:
-            return encoded(name, expression.text(found))
+            return _encoded(name, expression.text(found))
         except ValueError as error:
             raise WrongAnswer(f"{name}: {error}") from None
 
@@ -90,7 +103,7 @@ class ThisKernel:
         exported = program.export(
             self.function(name), arguments, self.variables()
         )
-        return encoded(name, exported)
+        return _encoded(name, exported)
 
     def types(self, name, arguments):
         """The encoded types that JAX prints for a function's operations."""
@@ -99,7 +112,7 @@ class ThisKernel:
         printed = program.types(
             self.function(name), arguments, self.variables()
         )
-        return encoded(name, printed)
+        return _encoded(name, printed)
 
     def execute(self, question, seconds=None):
         """What the executor makes of an exported program."""
@@ -122,14 +135,20 @@ class ThisKernel:
         except OneLine:
             raise
         except Exception as error:
-            said = origin.told(error, self.variables())
+            said = origin.error_in_words(error, self.variables())
             raise WrongAnswer(f"{name} stops with {said}") from None
         if result is None or result is ...:
+            if origin.can_return(function):
+                given = ", ".join(map(origin.short, arguments))
+                raise WrongAnswer(
+                    f"{name}({given}) returned None: one way through it ends "
+                    "without a return; what should it return here?"
+                )
             raise NotAnswered(f"{name} returns nothing yet")
         return result
 
 
-def encoded(asked, value):
+def _encoded(asked, value):
     """`plain.encode(value)`; what does not cross becomes a WrongAnswer."""
     try:
         return plain.encode(value)
@@ -142,7 +161,7 @@ place = ThisKernel()
 
 
 @contextlib.contextmanager
-def asked(other, seed):
+def asking(other, seed):
     """Within it, checks ask the place `other`, and draw from `seed`.
 
     other    what answers, such as ThisKernel
@@ -163,7 +182,7 @@ def asked(other, seed):
             os.environ[seeds.VARIABLE] = seeded
 
 
-def ask(kind, name, *arguments):
+def _ask(kind, name, *arguments):
     """The decoded answer of the place where the notebook is."""
     return plain.decode(place.ask(kind, name, plain.encode(list(arguments))))
 
@@ -173,7 +192,7 @@ def value(name):
 
     raises   NotAnswered when there is none, WrongAnswer when it is not plain
     """
-    return ask("value", name)
+    return _ask("value", name)
 
 
 def call(name, *arguments):
@@ -184,7 +203,7 @@ def call(name, *arguments):
     raises     NotAnswered when it returns nothing, WrongAnswer when what it
                returns is not plain, and when the function raises an error
     """
-    return ask("call", name, *arguments)
+    return _ask("call", name, *arguments)
 
 
 def blocks(name, *arguments):
@@ -201,7 +220,7 @@ def blocks(name, *arguments):
     from shardlab.checks import layout
 
     try:
-        return layout.blocks(ask("blocks", name, *arguments))
+        return layout.blocks(_ask("blocks", name, *arguments))
     except layout.WrongAnswer as error:
         raise WrongAnswer(f"{name}: {error}") from None
 
@@ -213,7 +232,7 @@ def expression(name):
     returns  str; `shardlab.checks.expression` parses it, and never runs it
     raises   as `value`
     """
-    text = ask("expression", name)
+    text = _ask("expression", name)
     if not isinstance(text, str):
         raise WrongAnswer(f"{name} must hold a formula")
     from shardlab.checks import expression
@@ -253,12 +272,12 @@ def types(name, request):
              not in the exported program
     """
     printed = plain.decode(place.ask("types", name, plain.encode(request)))
-    if not is_printed(printed):
+    if not _is_printed(printed):
         raise WrongAnswer(f"{name} has no types")
     return program(name, request).types(printed)
 
 
-def is_printed(types):
+def _is_printed(types):
     """Whether this is a list of lists of text, as `types` returns."""
     return isinstance(types, list) and all(
         isinstance(line, list) and all(isinstance(word, str) for word in line)
