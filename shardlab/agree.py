@@ -9,6 +9,8 @@ import numbers
 from dataclasses import dataclass
 from html import escape
 
+__all__ = ["Agreement", "agree"]
+
 DIGITS = 5  # significant ones, of what is not whole
 TICK = "✓"
 WHOLE_BELOW = 1e15  # floats up to here show every digit of a whole number

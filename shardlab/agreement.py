@@ -39,6 +39,31 @@ from shardlab.strategies import (
 )
 from shardlab.strategies.pipeline import gpipe
 
+__all__ = [
+    "BLOCKS",
+    "LAYERS",
+    "PARTS",
+    "STRATEGIES",
+    "TrafficRow",
+    "block_counts",
+    "block_rows",
+    "compared",
+    "counts",
+    "crossing",
+    "formulas",
+    "head_shapes",
+    "layer_counts",
+    "layer_formulas",
+    "layer_rows",
+    "layer_sizes",
+    "main",
+    "mixed_formulas",
+    "over",
+    "rows",
+    "shapes",
+    "table",
+]
+
 PARTS = ("forward", "backward", "update")
 BLOCKS = {
     "none": (one_chip, {}),
@@ -70,7 +95,7 @@ STRATEGIES = BLOCKS | LAYERS
 
 
 @dataclass(frozen=True)
-class Row:
+class TrafficRow:
     """What one strategy moves over one axis in one part of a training step.
 
     strategy  its name, and what its backward pass has kept
@@ -155,12 +180,13 @@ def layer_sizes(B, D, F, X, Y, Z=None, H=None, G=None, E=None, k=1, m=None):
     sizes |= {name: b if a is None else a for name, (a, b) in others.items()}
     for name, size in sizes.items():
         whole(name, size, least=2 if name in "XYZ" else 1)
-    check_heads_experts_and_microbatches(**sizes)
+    _refuse_uneven(sizes)
     return sizes
 
 
-def check_heads_experts_and_microbatches(B, D, H, G, Z, E, k, m, **_):
+def _refuse_uneven(sizes):
     """Refuse sizes of a layer that its parts do not divide."""
+    B, D, H, G, Z, E, k, m = (sizes[name] for name in "BDHGZEkm")
     for name, size, by, parts in (
         ("D", D, "H", H),
         ("H", H, "G", G),
@@ -176,13 +202,14 @@ def check_heads_experts_and_microbatches(B, D, H, G, Z, E, k, m, **_):
         raise ValueError(f"k must be at most E = {E}, got {k}")
 
 
-def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
+def layer_formulas(sizes):
     """Volume of each of LAYERS by formula: forward, backward, update.
 
-    B ... k  as in `layer_sizes`
+    sizes    as `layer_sizes` returns them
     returns  dict from the names of LAYERS to Steps, in bytes
     source   chapters 11 to 14
     """
+    B, D, Z, H, G, E, k = (sizes[name] for name in "BDZHGEk")
     kv = D // H * G
     ring = cost.context_volume(B, D, kv, "ring", X=Z)
     return {
@@ -201,14 +228,15 @@ def layer_formulas(B, D, Y, Z, H, G, E, k, **_):
     }
 
 
-def shapes(name, B, D, F, Y, Z, H, G, E, m, **_):
+def shapes(name, sizes):
     """Shapes of the arguments of one of LAYERS; Target has that of the first.
 
     name     a key of LAYERS
-    B ... m  as in `layer_sizes`
+    sizes    as `layer_sizes` returns them
     returns  dict from argument to tuple
     source   chapters 11 to 14
     """
+    B, D, F, Y, Z, H, G, E, m = (sizes[name] for name in "BDFYZHGEm")
     if name.startswith("context"):
         d = D // H
         return {"Q": (B, G, H // G, d), "K": (B, G, d), "V": (B, G, d)}
@@ -236,16 +264,17 @@ def over(name):
     return "Y" if name.partition(",")[0] in ("sequence", "heads") else "Z"
 
 
-def layer_counts(name, X, Y, Z, **sizes):
+def layer_counts(name, sizes):
     """Records of each part of a training step of one of LAYERS.
 
     name     a key of LAYERS
-    X, Y, Z, sizes  as `layer_sizes` returns them
+    sizes    as `layer_sizes` returns them
     returns  three tuples of records: forward, backward, update
     raises   ValueError that names what does not divide
     source   chapters 11 to 14
     """
     strategy, options = LAYERS[name]
+    X, Y, Z = (sizes[axis] for axis in "XYZ")
     if strategy is expert:
         visits = sizes["k"] * sizes["B"] // (Z * sizes["E"])
         options = {"C": options["capacity"] * visits, "k": sizes["k"]}
@@ -253,7 +282,7 @@ def layer_counts(name, X, Y, Z, **sizes):
     mesh = AbstractMesh(
         tuple(named.values()), tuple(named), (AxisType.Auto,) * 2
     )
-    args = layer.shapes(strategy, mesh, **shapes(name, Y=Y, Z=Z, **sizes))
+    args = layer.shapes(strategy, mesh, **shapes(name, sizes))
     forward = layer.forward(strategy, mesh, **options)
     forward = count.collectives(forward, *args)
     both = layer.gradients(strategy, mesh, **options)
@@ -261,18 +290,19 @@ def layer_counts(name, X, Y, Z, **sizes):
     return forward, both[len(forward) :], both[:0]
 
 
-def counts(name, B, D, F, X, Y, **others):
+def counts(name, B, D, F, X, Y, *, Z=None, H=None, G=None, E=None, k=1, m=None):
     """Records of each part of a training step, counted from its program.
 
     name     a key of STRATEGIES
     B, D, F, X, Y  as in `formulas`; the axes must divide the sizes
-    others   as in `layer_sizes`, for the strategies of LAYERS
+    Z, H, G, E, k, m  as in `layer_sizes`, for the strategies of LAYERS
     returns  three tuples of records: forward, backward, update
     raises   ValueError that names what does not divide
     source   chapter 9
     """
     if name in LAYERS:
-        return layer_counts(name, **layer_sizes(B, D, F, X, Y, **others))
+        sizes = layer_sizes(B, D, F, X, Y, Z, H, G, E, k, m)
+        return layer_counts(name, sizes)
     with use_abstract_mesh(AbstractMesh((), ())):  # whatever mesh is set
         return block_counts(name, B, D, F, X, Y)
 
@@ -299,17 +329,17 @@ def block_counts(name, B, D, F, X, Y):
     return forward, both[len(forward) :], update  # `both` begins with forward
 
 
-def rows(B, D, F, X, Y, **others):
+def rows(B, D, F, X, Y, *, Z=None, H=None, G=None, E=None, k=1, m=None):
     """Every strategy, part and axis in which anything should or does move.
 
     B, D, F  tokens, width and hidden width of the layer, in elements of bf16
     X, Y     chips of the data axis and of the TP axis, two or more of each
-    others   as in `layer_sizes`
-    returns  list of Row
+    Z, H, G, E, k, m  as in `layer_sizes`
+    returns  list of TrafficRow
     raises   ValueError that names the argument and what was expected
     source   scaling-book part 5, summary table
     """
-    sizes = layer_sizes(B, D, F, X, Y, **others)
+    sizes = layer_sizes(B, D, F, X, Y, Z, H, G, E, k, m)
     return block_rows(B, D, F, X, Y) + layer_rows(sizes)
 
 
@@ -326,8 +356,8 @@ def block_rows(B, D, F, X, Y):
 def layer_rows(sizes):
     """The rows of LAYERS, for sizes as `layer_sizes` returns them."""
     found = []
-    for name, step in layer_formulas(**sizes).items():
-        counted = layer_counts(name, **sizes)
+    for name, step in layer_formulas(sizes).items():
+        counted = layer_counts(name, sizes)
         found += compared(name, {over(name): step}, counted)
     return found
 
@@ -341,9 +371,9 @@ def compared(name, predicted, counted):
             volume, sent = count.volume(moved, axis), count.sent(moved, axis)
             if name == "gpipe" and volume:
                 volume = sent = crossing(moved)
-            found.append(Row(name, part, axis, number(V), volume, sent))
+            found.append(TrafficRow(name, part, axis, number(V), volume, sent))
     moving = [row for row in found if row.formula or row.counted]
-    return moving or [Row(name, "all", "-", 0, 0, 0)]
+    return moving or [TrafficRow(name, "all", "-", 0, 0, 0)]
 
 
 def crossing(moved, axis="Z"):

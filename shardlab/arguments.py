@@ -16,10 +16,10 @@ __all__ = [
     "MOST",
     "amount",
     "at_least_one",
-    "choice",
     "flag",
     "how_many",
     "one_of",
+    "partitions",
     "plain",
     "real",
     "size",
@@ -60,7 +60,7 @@ def takes(*rules, **checks):
         for name in {*checks}.union(*wanted) - {*parameters}:
             raise TypeError(f"{function.__name__} takes no argument {name!r}")
         doors = [
-            (parameters.index(name), name, choice(check), default)
+            (parameters.index(name), name, _choice(check), default)
             for name, check in checks.items()
             for default in [signature.parameters[name].default]
         ]
@@ -96,7 +96,7 @@ def _refuse_unknown(function, named, parameters):
     raise TypeError(f"{function} takes no argument {name!r}{meant}")
 
 
-def choice(check):
+def _choice(check):
     """The check that an entry of `takes` stands for.
 
     check    a function (name, value), a tuple of values, or a class
@@ -262,3 +262,17 @@ def at_least_one(name, value):
     if real(name, value, least=1) > MOST:
         raise ValueError(f"{name} must be at most {MOST:g}, got {value!r}")
     return plain(value)
+
+
+# ---- what a JAX of another year spells otherwise -----------------------------
+
+
+def partitions(spec):
+    """What a PartitionSpec says of each dimension: an axis, several, or None.
+
+    Before JAX 0.10.2 a PartitionSpec is itself that sequence.
+
+    spec     jax.sharding.PartitionSpec
+    returns  tuple
+    """
+    return spec.partitions if hasattr(spec, "partitions") else tuple(spec)

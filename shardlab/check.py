@@ -31,11 +31,5 @@ __all__ = [
     "identical",
     "limit",
     "passed",
-    "sequence",
     "wrong",
 ]
-
-
-def sequence(asked, got, expected):
-    """Insist on a tuple or list of as many entries; raises WrongAnswer."""
-    entries(asked, got, len(expected))

@@ -28,6 +28,34 @@ from shardlab.strategies import (
 )
 from shardlab.strategies.pipeline import staged
 
+__all__ = [
+    "B",
+    "D",
+    "F",
+    "MICROBATCHES",
+    "SCHEDULES",
+    "SIZES",
+    "STAGES",
+    "Evidence",
+    "Ran",
+    "boundary_rows",
+    "bytes_each",
+    "chips_of",
+    "deviation",
+    "deviations",
+    "devices",
+    "held_bytes",
+    "in_bf16",
+    "in_training",
+    "no_devices",
+    "normal",
+    "of_block",
+    "of_layer",
+    "of_pipeline",
+    "promised_bytes",
+    "schedule",
+]
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -40,7 +68,7 @@ class Evidence:
               weights and states after the optimiser's step; None: not run
     moved     records of forward, backward and update, by `count`; of a
               pipeline, where these are mixed, of all together
-    rows      agreement.Row of each part and axis: formula and count
+    rows      agreement.TrafficRow of each part and axis: formula and count
     held      {"weights", "gradients", "states"}: bytes on each device
     promised  the same by `memory`; empty where nothing is held
     source    chapter 9
@@ -230,8 +258,8 @@ def of_block(name):
     """
     strategy, how = agreement.BLOCKS[one_of("name", name, agreement.BLOCKS)]
     chips = chips_of(name)
-    found = run_block(strategy, devices(chips), how)
-    alone = run_block(one_chip, devices({"X": 1, "Y": 1}), {})
+    found = _run_block(strategy, devices(chips), how)
+    alone = _run_block(one_chip, devices({"X": 1, "Y": 1}), {})
     moved = agreement.counts(name, B, D, F, **chips)
     formula = agreement.formulas(B, D, F, **chips)[name]
     with jax.set_mesh(devices(chips)):  # whatever mesh is set
@@ -243,11 +271,11 @@ def of_block(name):
         moved,
         agreement.compared(name, formula, moved),
         held,
-        promised_of_block(name, chips),
+        _promised_of_block(name, chips),
     )
 
 
-def run_block(strategy, mesh, how):
+def _run_block(strategy, mesh, how):
     """A training step of small whole numbers: Ran, of dIn, dW_in and dW_out."""
     draw = np.random.default_rng(0).integers
     sizes = [(B, D), (B, D), (D, F), (F, D)]
@@ -262,7 +290,7 @@ def run_block(strategy, mesh, how):
     return Ran(parts, gradients, (W_in, W_out), states)
 
 
-def promised_of_block(name, chips):
+def _promised_of_block(name, chips):
     """Bytes that the formula has for the gradients given to the optimiser."""
     first = name.partition(",")[0]
     stages = {"zero1": 1, "zero2": 2, "fsdp": 3, "fsdp_tp": 3}
@@ -305,21 +333,21 @@ def of_layer(name):
     known = [of for of in agreement.LAYERS if of != "gpipe"]
     strategy, options = agreement.LAYERS[one_of("name", name, known)]
     axis = agreement.over(name)
-    few, many = alike(strategy, options)
+    few, many = _same_work_options(strategy, options)
     one = attention if name.startswith("context") else strategy
     order = zigzag.order(TOKENS, Z) if strategy is zigzag else None
-    found = run_layer(name, strategy, {axis: 8}, many, order)
-    alone = run_layer(name, one, {axis: 1}, few)
-    moved = agreement.layer_counts(name, **SIZES)
-    formula = {axis: agreement.layer_formulas(**SIZES)[name]}
+    found = _run_layer(name, strategy, {axis: 8}, many, order)
+    alone = _run_layer(name, one, {axis: 1}, few)
+    moved = agreement.layer_counts(name, SIZES)
+    formula = {axis: agreement.layer_formulas(SIZES)[name]}
     rows = agreement.compared(name, formula, moved)
     differ = deviations(found, alone)
     return Evidence(name, {axis: 8}, *differ, moved, rows, {}, {})
 
 
-def run_layer(name, strategy, chips, options, order=None):
+def _run_layer(name, strategy, chips, options, order=None):
     """Both passes of a layer on random numbers, dealt in an order: Ran."""
-    shapes = agreement.shapes(name, **SIZES).values()
+    shapes = agreement.shapes(name, SIZES).values()
     arrays = [normal(i, *shape) for i, shape in enumerate(shapes)]
     arrays.insert(0, normal(99, *arrays[0].shape))
     passes = jax.jit(layer.gradients(strategy, devices(chips), **options))
@@ -330,7 +358,7 @@ def run_layer(name, strategy, chips, options, order=None):
     return Ran(parts, [g[np.argsort(order)] for g in gradients])
 
 
-def alike(strategy, options):
+def _same_work_options(strategy, options):
     """Options on one device and on eight, so that both do the same.
 
     Experts drop tokens group by group, and one device is one group: each gets
@@ -378,9 +406,9 @@ def of_pipeline(name):
     source   chapter 11
     """
     events, ways, v = schedule(name)
-    In, Target, params = stage_data(v)
-    found = run_stages(events, ways, In, Target, params)
-    alone = one_after_the_other(In, Target, params)
+    In, Target, params = _stage_data(v)
+    found = _run_stages(events, ways, In, Target, params)
+    alone = _one_after_the_other(In, Target, params)
     chips = no_devices({"Z": STAGES})
     step = staged.gradients(staged.BLOCK, events, ways, chips, rolled=False)
     moved = count.collectives(step, *in_bf16((In, Target, params)))
@@ -398,7 +426,7 @@ def of_pipeline(name):
     )
 
 
-def stage_data(v):
+def _stage_data(v):
     """In, Target and the weights of v blocks on each stage, random numbers."""
     batch = (MICROBATCHES, B // MICROBATCHES, D)
     W_in = normal(3, STAGES, v, D, F) / D**0.5
@@ -406,11 +434,11 @@ def stage_data(v):
     return normal(1, *batch), normal(2, *batch), (W_in, W_out)
 
 
-def run_stages(events, ways, In, Target, params):
+def _run_stages(events, ways, In, Target, params):
     """A training step of a pipeline: each stage updates its own weights.
 
     events, ways  of a schedule
-    In, Target, params  as `stage_data` gives them
+    In, Target, params  as `_stage_data` gives them
     returns  Ran
     source   chapter 11
     """
@@ -418,17 +446,17 @@ def run_stages(events, ways, In, Target, params):
     step = jax.jit(staged.gradients(staged.BLOCK, events, ways, mesh))
     parts, dIn, dW = step(In, Target, params)
     states = [in_training(i, W) for i, W in enumerate(params)]
-    W, states = jax.jit(adams)(dW, states)
+    W, states = jax.jit(_adams)(dW, states)
     return Ran(parts, (dIn.sum(0), *dW), W, states)
 
 
-def adams(dW, states):
+def _adams(dW, states):
     """Adam on each of some arrays: weights and states."""
     done = [adam.update(*pair) for pair in zip(dW, states, strict=True)]
     return tuple(zip(*done, strict=True))
 
 
-def one_after_the_other(In, Target, params):
+def _one_after_the_other(In, Target, params):
     """The same stages on one device: Ran."""
 
     def loss(In, params):
@@ -442,7 +470,7 @@ def one_after_the_other(In, Target, params):
     both = jax.value_and_grad(loss, argnums=(0, 1))
     value, (dIn, dW) = jax.jit(both)(In, params)
     states = [in_training(i, W) for i, W in enumerate(params)]
-    return Ran(value, (dIn, *dW), *jax.jit(adams)(dW, states))
+    return Ran(value, (dIn, *dW), *jax.jit(_adams)(dW, states))
 
 
 def boundary_rows(name, moved, V):
@@ -451,12 +479,12 @@ def boundary_rows(name, moved, V):
     name     of the schedule
     moved    records of the whole program
     V        bytes that the formula has for either way
-    returns  list of agreement.Row
+    returns  list of agreement.TrafficRow
     source   chapter 11
     """
     ways = {"forward": (0, 1), "backward": (1, 0)}
     return [
-        agreement.Row(
+        agreement.TrafficRow(
             name, part, "Z", V, *[count.between(moved, *way, "Z")] * 2
         )
         for part, way in ways.items()

@@ -11,7 +11,7 @@ import numpy as np
 
 from shardlab.arguments import how_many, real, size, takes, whole_from
 
-__all__ = ["Event", "Measured", "goodput", "kept", "play", "slowest"]
+__all__ = ["KINDS", "Event", "Measured", "goodput", "kept", "play", "slowest"]
 
 KINDS = ("work", "lost", "save", "restart")
 _DRAWS = 2**20  # delays drawn at a time

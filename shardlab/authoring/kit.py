@@ -34,9 +34,34 @@ import jupytext
 import nbformat
 
 from shardlab.authoring.mutants import mutants
+from shardlab.authoring.parents import end_with_parent
 from shardlab.authoring.structure import differ
 from shardlab.checks import cells, compare, student
 from shardlab.checks.compare import LAST_RESORT
+
+__all__ = [
+    "ASKED",
+    "HIDDEN",
+    "Answer",
+    "Bench",
+    "KillRow",
+    "Question",
+    "asks",
+    "judge",
+    "kill_table",
+    "last_line",
+    "lines",
+    "main",
+    "read_all",
+    "read_answers",
+    "read_set",
+    "row",
+    "rows_of",
+    "run_cell",
+    "sets",
+    "shortcomings",
+    "summary",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = ("right", "wrong", "by-heart", "equivalent")
@@ -159,20 +184,20 @@ def judge(setup, question, text, seed=0):
     """
     names, verdicts = {"__name__": "answer"}, {}
     silent = contextlib.redirect_stdout(io.StringIO())
-    with silent, student.asked(student.ThisKernel(names), seed):
+    with silent, student.asking(student.ThisKernel(names), seed):
         broken = None
         for number, cell in enumerate([*setup, text]):
-            broken = run(cell, f"<answer {number}>", names) or broken
+            broken = run_cell(cell, f"<answer {number}>", names) or broken
         for name, (_, cell) in question.checks.items():
-            failed = run(cell, "<check>", {"__name__": "check"})
+            failed = run_cell(cell, "<check>", {"__name__": "check"})
             verdicts[name] = failed and (broken or failed)
     return verdicts
 
 
-def run(cell, name, names):
+def run_cell(cell, name, names):
     """Run the text of a cell; returns what it raised, in words, or None."""
     try:
-        code = compiled(cell, name)
+        code = _compiled(cell, name)
         linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
         exec(code, names)
     except Exception as error:
@@ -181,7 +206,7 @@ def run(cell, name, names):
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(cell, name):
+def _compiled(cell, name):
     """The code of a cell; setup and checks are compiled once."""
     return compile(cell, name, "exec")
 
@@ -206,7 +231,9 @@ class Bench:
         # A fork of a process that has used JAX can hang; a new one cannot.
         context = multiprocessing.get_context("spawn")
         self.line, other = context.Pipe()
-        self.process = context.Process(target=serve, args=(other,), daemon=True)
+        self.process = context.Process(
+            target=_serve, args=(other, os.getpid()), daemon=True
+        )
         self.process.start()
         other.close()
         self.line.recv()
@@ -254,8 +281,12 @@ def _processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def serve(line):
-    """Judge what comes over a line, until it is closed."""
+def _serve(line, parent):
+    """Judge what comes over a line, until it is closed.
+
+    parent  the number of the process at the other end
+    """
+    end_with_parent(parent)
     # A loop that a mutant does not end may fill a list.
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, limits[1]))
@@ -265,7 +296,7 @@ def serve(line):
             line.send(judge(*line.recv()))
 
 
-def points(question, verdicts):
+def _points(question, verdicts):
     """The points that verdicts of `judge` are worth."""
     return sum(
         worth
@@ -274,7 +305,7 @@ def points(question, verdicts):
     )
 
 
-class Row(NamedTuple):
+class KillRow(NamedTuple):
     """One line of the kill table.
 
     question  the grade_id of the answer cell
@@ -363,7 +394,7 @@ def _functions(module):
     }
 
 
-def seen(question):
+def _seen(question):
     """A question with what a reader sees of its checks."""
     shown = {
         name: (points, HIDDEN.sub("", cell))
@@ -382,13 +413,13 @@ def row(setup, question, given, seeds, judge=judge):
     judge     function such as `judge` or `Bench.judge`
     """
     kind, title, text, expected, note = given
-    [shown] = failures(setup, seen(question), text, seeds[:1], judge)
-    if shown and not draws(seen(question)):
+    [shown] = _failures(setup, _seen(question), text, seeds[:1], judge)
+    if shown and not _draws(_seen(question)):
         failed = [shown]  # it would be the same with every draw
     else:
-        failed = failures(setup, question, text, seeds, judge)
+        failed = _failures(setup, question, text, seeds, judge)
     messages = [message for message in failed if message]
-    return Row(
+    return KillRow(
         question=question.name,
         kind=kind,
         title=title,
@@ -401,7 +432,7 @@ def row(setup, question, given, seeds, judge=judge):
     )
 
 
-def failures(setup, question, text, seeds, judge):
+def _failures(setup, question, text, seeds, judge):
     """The first failed check's message for each seed, None where all pass."""
     failed = []
     for seed in seeds:
@@ -412,34 +443,39 @@ def failures(setup, question, text, seeds, judge):
     return failed
 
 
-def draws(question):
+def _draws(question):
     """Whether checks that hold their own code draw numbers."""
     return any("draw(" in cell for _, cell in question.checks.values())
 
 
-def kill_table(stem, root=ROOT, seeds=(0, 1, 2), seconds=SECONDS, **chosen):
+def kill_table(
+    stem,
+    root=ROOT,
+    seeds=(0, 1, 2),
+    seconds=SECONDS,
+    *,
+    question="",
+    damaged=True,
+):
     """Judge everything that there is for one set of exercises.
 
     stem     such as "01_sharded_arrays"
     root     the folder that holds solutions/ and book/
     seeds    what the hidden checks draw from, one run for each
     seconds  after how long an answer is stopped
-    chosen   question, the name of the only one to be judged, and damaged,
-             which is False to leave the mutants out
-    returns  list of Row
+    question  the name of the only one to be judged; "" for all
+    damaged  whether mutants are judged as well
+    returns  list of KillRow
     raises   ValueError for an answer to a question that does not exist, and
              for an equivalent mutant that is not made or has no reason
     """
     setup, questions, answers = read_all(stem, root)
     table = []
     with Bench(seconds) as bench:
-        for name, question in questions.items():
+        for name, one in questions.items():
             mine = [a for a in answers if a.question == name]
-            if chosen.get("question", "") in ("", name):
-                damaged = chosen.get("damaged", True)
-                table += rows_of(
-                    setup, question, mine, seeds, bench.judge, damaged
-                )
+            if question in ("", name):
+                table += rows_of(setup, one, mine, seeds, bench.judge, damaged)
     return table
 
 
@@ -461,7 +497,7 @@ def rows_of(setup, question, answers, seeds, judge=judge, damaged=True):
     question  Question
     answers   list of Answer, those to this question
     damaged   whether mutants are made
-    returns   list of Row
+    returns   list of KillRow
     raises    ValueError as `kill_table`
     """
     given = [("solution", "the solution", question.solution, True, "")]
@@ -472,7 +508,7 @@ def rows_of(setup, question, answers, seeds, judge=judge, damaged=True):
     ]
     if not damaged:
         return [row(setup, question, one, seeds, judge) for one in given]
-    same = {a.title: reason(a) for a in answers if a.verdict == "equivalent"}
+    same = {a.title: _reason(a) for a in answers if a.verdict == "equivalent"}
     made = mutants(question.solution, asks(question) == "program")
     if unknown := set(same) - {words for words, _ in made}:
         raise ValueError(f"{question.name}: no mutant is called {unknown}")
@@ -483,7 +519,7 @@ def rows_of(setup, question, answers, seeds, judge=judge, damaged=True):
     return [row(setup, question, one, seeds, judge) for one in given]
 
 
-def reason(answer):
+def _reason(answer):
     """Why a mutant is right: the comment that stands below its title."""
     words = " ".join(answer.text.replace("#", " ").split())
     if len(words.split()) < 3:
@@ -589,25 +625,26 @@ def last_line(stem, numbers):
     )
 
 
-def report(stem, root, draws, **chosen):
+def _report(stem, root, draws, *, question="", damaged=True):
     """Judge one set and print its kill table.
 
     stem     such as "01_sharded_arrays"
     root     the folder that holds solutions/ and book/
     draws    how many draws of numbers each answer meets
-    chosen   as in `kill_table`
+    question, damaged  as in `kill_table`
     returns  dict of plain data: rows, missing, summary, and sound, which is
              whether all is as it should be
     """
     _, questions, answers = read_all(stem, root)
     missing = [
         sentence
-        for name, question in questions.items()
-        if chosen.get("question", "") in ("", name)
+        for name, one in questions.items()
+        if question in ("", name)
         for sentence in shortcomings(
-            question, [a for a in answers if a.question == name]
+            one, [a for a in answers if a.question == name]
         )
     ]
+    chosen = {"question": question, "damaged": damaged}
     table = kill_table(stem, root, range(draws), **chosen)
     print(stem)
     for line in [*lines(table), *(f"  MISSING {words}" for words in missing)]:
@@ -646,7 +683,7 @@ def main(arguments=None, root=ROOT):
         print(f"kit: there is no set {options.set!r}", file=sys.stderr)
         return 2
     whole = {
-        stem: report(
+        stem: _report(
             stem,
             root,
             options.draws,

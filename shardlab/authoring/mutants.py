@@ -9,6 +9,8 @@ or the mutant is right.
 import ast
 import copy
 
+__all__ = ["COLLECTIVES", "called", "mutants"]
+
 OPERATIONS = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -79,17 +81,17 @@ def mutants(text, program=False):
     returns  list of (what was damaged, damaged text), all of them different
              from the solution and from each other
     """
-    counter = Damage(program=program)
+    counter = _Damage(program=program)
     counter.visit(ast.parse(text))
     found = {ast.unparse(ast.parse(text)): None}
     for target in range(counter.count):
-        damage = Damage(target, program)
+        damage = _Damage(target, program)
         tree = ast.fix_missing_locations(damage.visit(ast.parse(text)))
         found.setdefault(ast.unparse(tree), damage.done)
-    return numbered((words, body) for body, words in found.items() if words)
+    return _numbered((words, body) for body, words in found.items() if words)
 
 
-def numbered(pairs):
+def _numbered(pairs):
     """The pairs (words, text), words that come again with a number."""
     seen, named = {}, []
     for words, body in pairs:
@@ -99,7 +101,7 @@ def numbered(pairs):
     return named
 
 
-class Damage(ast.NodeTransformer):
+class _Damage(ast.NodeTransformer):
     """Visits a syntax tree and damages the one place numbered `target`.
 
     target   which damage to do, counted in the order of the visit; None only
@@ -135,10 +137,10 @@ class Damage(ast.NodeTransformer):
         ]
         if other := OPERATIONS.get(type(node.op)):
             words = f"{written} with another operation"
-            variants.append((words, lambda n: replaced(n, op=other())))
+            variants.append((words, lambda n: _replaced(n, op=other())))
         if isinstance(node.op, ast.Div):
             words = f"{written} divides twice"
-            variants.append((words, divided_twice))
+            variants.append((words, _divided_twice))
         return self.offer(node, variants)
 
     def visit_AugAssign(self, node):
@@ -148,7 +150,7 @@ class Damage(ast.NodeTransformer):
         variants = [(f"{written} is left out", lambda n: ast.Pass())]
         if other := OPERATIONS.get(type(node.op)):
             words = f"{written} with another operation"
-            variants.append((words, lambda n: replaced(n, op=other())))
+            variants.append((words, lambda n: _replaced(n, op=other())))
         return self.offer(node, variants)
 
     def visit_UnaryOp(self, node):
@@ -166,7 +168,7 @@ class Damage(ast.NodeTransformer):
         variants = [
             (
                 f"`{ast.unparse(node)}` with {new.__name__}",
-                lambda n, new=new: replaced(n, ops=[new(), *n.ops[1:]]),
+                lambda n, new=new: _replaced(n, ops=[new(), *n.ops[1:]]),
             )
             for new in COMPARISONS.get(type(node.ops[0]), ())
         ]
@@ -177,16 +179,16 @@ class Damage(ast.NodeTransformer):
         value = node.value
         if isinstance(value, str) and value in AXES:
             words = f"axis {value} becomes {AXES[value]}"
-            make = (words, lambda n: replaced(n, value=AXES[value]))
+            make = (words, lambda n: _replaced(n, value=AXES[value]))
             none = (f"axis {value} is removed", lambda n: ast.Constant(None))
             return self.offer(node, [make, none])
         if type(value) is bool:
             words = f"{value} becomes {not value}"
-            make = (words, lambda n: replaced(n, value=not value))
+            make = (words, lambda n: _replaced(n, value=not value))
             return self.offer(node, [make])
         if type(value) in (int, float):
             words = f"{value} becomes {value + 1}"
-            make = (words, lambda n: replaced(n, value=value + 1))
+            make = (words, lambda n: _replaced(n, value=value + 1))
             return self.offer(node, [make])
         return node
 
@@ -201,28 +203,28 @@ class Damage(ast.NodeTransformer):
         node.lineno = node.value.lineno
         words = f"{node.arg}={number} becomes {number - 1}"
         new = ast.Constant(number - 1)
-        return self.offer(node, [(words, lambda n: replaced(n, value=new))])
+        return self.offer(node, [(words, lambda n: _replaced(n, value=new))])
 
     def visit_Call(self, node):
         """Reverse arguments; damage a known function or a collective."""
-        if called(node) in SUMS and (where := argument(node, 1, "axis_name")):
-            self.unordered.add(fetch(where))
+        if called(node) in SUMS and (where := _argument(node, 1, "axis_name")):
+            self.unordered.add(_fetch(where))
         self.generic_visit(node)
         variants = []
         if len(node.args) > 1:
             words = f"`{ast.unparse(node)}` with its arguments reversed"
-            variants.append((words, lambda n: replaced(n, args=n.args[::-1])))
+            variants.append((words, lambda n: _replaced(n, args=n.args[::-1])))
         name = called(node)
         if name in CALLS:
             words = f"{name} becomes {CALLS[name]}"
-            variants.append((words, lambda n: renamed(n, CALLS[name])))
+            variants.append((words, lambda n: _renamed(n, CALLS[name])))
         if name in METHODS and isinstance(node.func, ast.Attribute):
             words = f"`{ast.unparse(node)}` becomes a {METHODS[name]}"
-            variants.append((words, lambda n: renamed(n, METHODS[name])))
+            variants.append((words, lambda n: _renamed(n, METHODS[name])))
         if name == "range" and node.args:
-            variants += range_damages(node)
+            variants += _range_damages(node)
         if name in COLLECTIVES and node.args:
-            variants += collective_damages(node, name, self.program)
+            variants += _collective_damages(node, name, self.program)
         return self.offer(node, variants)
 
     def visit_Tuple(self, node):
@@ -233,14 +235,14 @@ class Damage(ast.NodeTransformer):
         if node in self.unordered:
             return node
         words = f"`{ast.unparse(node)}` is reversed"
-        make = (words, lambda n: replaced(n, elts=n.elts[::-1]))
+        make = (words, lambda n: _replaced(n, elts=n.elts[::-1]))
         return self.offer(node, [make])
 
     def visit_Return(self, node):
         """Return nothing."""
         self.generic_visit(node)
         words = f"`{ast.unparse(node)}` returns nothing"
-        return self.offer(node, [(words, lambda n: replaced(n, value=None))])
+        return self.offer(node, [(words, lambda n: _replaced(n, value=None))])
 
 
 def called(node):
@@ -248,14 +250,14 @@ def called(node):
     return getattr(node.func, "id", getattr(node.func, "attr", None))
 
 
-def replaced(node, **fields):
+def _replaced(node, **fields):
     """`node` with some of its fields set."""
     for name, value in fields.items():
         setattr(node, name, value)
     return node
 
 
-def renamed(node, name):
+def _renamed(node, name):
     """A call of another function, in the same module if it has one."""
     if isinstance(node.func, ast.Attribute):
         node.func.attr = name
@@ -264,28 +266,28 @@ def renamed(node, name):
     return node
 
 
-def divided_twice(node):
+def _divided_twice(node):
     """a / b / b for a / b: a scale that is applied once too often."""
     return ast.BinOp(node, ast.Div(), copy.deepcopy(node.right))
 
 
-def one_less(node):
+def _one_less(node):
     """A number less one."""
     return ast.BinOp(node, ast.Sub(), ast.Constant(1))
 
 
-def range_damages(node):
+def _range_damages(node):
     """A range that ends one too soon, and one that starts one too late."""
     written = f"`{ast.unparse(node)}`"
     last = min(len(node.args), 2) - 1
 
     def short(n):
-        n.args[last] = one_less(n.args[last])
+        n.args[last] = _one_less(n.args[last])
         return n
 
     def late(n):
         if len(n.args) == 1:
-            return replaced(n, args=[ast.Constant(1), *n.args])
+            return _replaced(n, args=[ast.Constant(1), *n.args])
         n.args[0] = ast.BinOp(n.args[0], ast.Add(), ast.Constant(1))
         return n
 
@@ -295,7 +297,7 @@ def range_damages(node):
     ]
 
 
-def argument(node, place, *names):
+def _argument(node, place, *names):
     """Where a call holds an argument: (list, index), or None.
 
     node     the call
@@ -310,14 +312,14 @@ def argument(node, place, *names):
     return None
 
 
-def fetch(where):
-    """The node at a place that `argument` found."""
+def _fetch(where):
+    """The node at a place that `_argument` found."""
     holder, key = where
     return holder[key] if isinstance(holder, list) else holder.value
 
 
-def store(where, new):
-    """Put another node at a place that `argument` found."""
+def _store(where, new):
+    """Put another node at a place that `_argument` found."""
     holder, key = where
     if isinstance(holder, list):
         holder[key] = new
@@ -325,69 +327,69 @@ def store(where, new):
         holder.value = new
 
 
-def collective_damages(node, name, program):
+def _collective_damages(node, name, program):
     """The damages of one collective: dropped, unscattered, turned around."""
     line = f"`{ast.unparse(node)}`"
     variants = [(f"{line} is dropped", lambda n: n.args[0])]
     if name == "psum_scatter":
-        variants.append((f"{line} leaves the sum whole", whole_sum))
-    if name == "ppermute" and argument(node, 2, "perm"):
+        variants.append((f"{line} leaves the sum whole", _whole_sum))
+    if name == "ppermute" and _argument(node, 2, "perm"):
         variants += [
-            (f"{line} sends the other way", lambda n: rerouted(n, "b, a")),
-            (f"{line} sends to itself", lambda n: rerouted(n, "a, a")),
+            (f"{line} sends the other way", lambda n: _rerouted(n, "b, a")),
+            (f"{line} sends to itself", lambda n: _rerouted(n, "a, a")),
         ]
-    if name == "all_to_all" and argument(node, 3, "concat_axis"):
+    if name == "all_to_all" and _argument(node, 3, "concat_axis"):
         words = f"{line} with split_axis and concat_axis swapped"
-        variants.append((words, swapped_dimensions))
+        variants.append((words, _swapped_dimensions))
     if program and isinstance(node.func, ast.Attribute):
-        variants += wasteful(node, name, line)
+        variants += _wasteful(node, name, line)
     return variants
 
 
-def whole_sum(node):
+def _whole_sum(node):
     """psum for psum_scatter: every device keeps the whole."""
     kept = [k for k in node.keywords if k.arg == "axis_index_groups"]
-    return replaced(renamed(node, "psum"), args=node.args[:2], keywords=kept)
+    return _replaced(_renamed(node, "psum"), args=node.args[:2], keywords=kept)
 
 
-def rerouted(node, pair):
+def _rerouted(node, pair):
     """A ppermute whose pairs (a, b) are other ones."""
-    where = argument(node, 2, "perm")
-    new = expression(f"[({pair}) for a, b in pairs]")
-    new.generators[0].iter = fetch(where)
-    store(where, new)
+    where = _argument(node, 2, "perm")
+    new = _expression(f"[({pair}) for a, b in pairs]")
+    new.generators[0].iter = _fetch(where)
+    _store(where, new)
     return node
 
 
-def swapped_dimensions(node):
+def _swapped_dimensions(node):
     """An all_to_all that cuts where it should join."""
-    split = argument(node, 2, "split_axis")
-    join = argument(node, 3, "concat_axis")
-    a, b = fetch(split), fetch(join)
-    store(split, b)
-    store(join, a)
+    split = _argument(node, 2, "split_axis")
+    join = _argument(node, 3, "concat_axis")
+    a, b = _fetch(split), _fetch(join)
+    _store(split, b)
+    _store(join, a)
     return node
 
 
-def wasteful(node, name, line):
+def _wasteful(node, name, line):
     """Damages that leave every number as it is and send more bytes."""
     module = ast.unparse(node.func.value)
-    if argument(node, 1, "axis_name") is None:
+    if _argument(node, 1, "axis_name") is None:
         return []
-    axis = ast.unparse(fetch(argument(node, 1, "axis_name")))
+    axis = ast.unparse(_fetch(_argument(node, 1, "axis_name")))
     # Gathered, and all but its own part thrown away again.
     gathered = (
         f"{module}.all_gather(RESULT, {axis})[{module}.axis_index({axis})]"
     )
-    variants = [(f"{line} is gathered for nothing", inside(gathered))]
+    variants = [(f"{line} is gathered for nothing", _inside(gathered))]
     if name == "psum":
         words = f"{line} gathers what it adds"
         summed = f"{module}.all_gather(FIRST, {axis}).sum(0)"
-        variants.append((words, inside(summed)))
+        variants.append((words, _inside(summed)))
     return variants
 
 
-def inside(template):
+def _inside(template):
     """A function that puts a call into a text.
 
     template  RESULT stands for the call, FIRST for its first argument
@@ -395,12 +397,12 @@ def inside(template):
 
     def make(node):
         parts = {"RESULT": node, "FIRST": node.args[0]}
-        return Filling(parts).visit(expression(template))
+        return _Filling(parts).visit(_expression(template))
 
     return make
 
 
-class Filling(ast.NodeTransformer):
+class _Filling(ast.NodeTransformer):
     """Puts syntax trees in the place of names."""
 
     def __init__(self, parts):
@@ -411,6 +413,6 @@ class Filling(ast.NodeTransformer):
         return self.parts.get(node.id, node)
 
 
-def expression(text):
+def _expression(text):
     """The syntax tree of one expression."""
     return ast.parse(text, mode="eval").body

@@ -10,6 +10,8 @@ import copy
 
 from shardlab.authoring.mutants import COLLECTIVES, called
 
+__all__ = ["differ"]
+
 COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 MIRRORED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
@@ -21,8 +23,8 @@ def differ(a, b):
     returns  "the collectives", "their order", "the algorithm", or "" for
              answers that are one
     """
-    first, second = normal(a), normal(b)
-    used, other = collectives(first), collectives(second)
+    first, second = _normal(a), _normal(b)
+    used, other = _collectives(first), _collectives(second)
     if sorted(used) != sorted(other):
         return "the collectives"
     if used != other:
@@ -30,10 +32,10 @@ def differ(a, b):
     return "" if ast.dump(first) == ast.dump(second) else "the algorithm"
 
 
-def collectives(tree):
+def _collectives(tree):
     """The collectives in a syntax tree as pairs (name, axes), in order."""
     found = []
-    for node in preorder(tree):
+    for node in _preorder(tree):
         if isinstance(node, ast.Call) and called(node) in COLLECTIVES:
             axes = [k.value for k in node.keywords if k.arg == "axis_name"]
             axes += node.args[1:2]
@@ -41,26 +43,26 @@ def collectives(tree):
     return found
 
 
-def preorder(tree):
+def _preorder(tree):
     """The nodes of a tree, what is computed first before what uses it."""
     for child in ast.iter_child_nodes(tree):
-        yield from preorder(child)
+        yield from _preorder(child)
     yield tree
 
 
-def normal(text):
+def _normal(text):
     """The syntax tree of an answer without what is mere style."""
     tree = ast.parse(text)
-    tree = Plain(bound(tree)).visit(tree)
-    while (shorter := inlined(tree)) is not None:
+    tree = _Plain(_bound(tree)).visit(tree)
+    while (shorter := _inlined(tree)) is not None:
         tree = shorter
     # Numbered once to have arguments in order, and again as they now stand.
-    tree = Renamed(bound(tree)).visit(tree)
-    tree = Sorted().visit(tree)
-    return Renamed(bound(tree)).visit(ast.fix_missing_locations(tree))
+    tree = _Renamed(_bound(tree)).visit(tree)
+    tree = _Sorted().visit(tree)
+    return _Renamed(_bound(tree)).visit(ast.fix_missing_locations(tree))
 
 
-def bound(tree):
+def _bound(tree):
     """The names that an answer gives itself."""
     names = set()
     for node in ast.walk(tree):
@@ -73,7 +75,7 @@ def bound(tree):
     return names
 
 
-class Plain(ast.NodeTransformer):
+class _Plain(ast.NodeTransformer):
     """Takes docstrings, annotations, imports and modules' names away."""
 
     def __init__(self, own):
@@ -118,7 +120,7 @@ class Plain(ast.NodeTransformer):
         return node.value and ast.Assign([node.target], node.value)
 
 
-def inlined(tree):
+def _inlined(tree):
     """The tree with one variable that is used once put where it is used.
 
     returns  a syntax tree, or None if there is no such variable
@@ -129,19 +131,19 @@ def inlined(tree):
             store = isinstance(node.ctx, ast.Store)
             key = (node.id, store)
             count[key] = count.get(key, 0) + 1
-    for block in blocks(tree):
+    for block in _blocks(tree):
         for place, step in enumerate(block[:-1]):
-            name = assigned(step)
+            name = _assigned(step)
             once = count.get((name, True)) == count.get((name, False)) == 1
             following = ast.walk(block[place + 1])
             if once and any(getattr(n, "id", None) == name for n in following):
-                put = Put(name, step.value)
+                put = _Put(name, step.value)
                 block[place : place + 2] = [put.visit(block[place + 1])]
                 return tree
     return None
 
 
-def blocks(tree):
+def _blocks(tree):
     """The lists of statements in a tree."""
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
@@ -150,14 +152,14 @@ def blocks(tree):
                 yield block
 
 
-def assigned(step):
+def _assigned(step):
     """The one name that a statement assigns, or None."""
     if isinstance(step, ast.Assign) and len(step.targets) == 1:
         return getattr(step.targets[0], "id", None)
     return None
 
 
-class Put(ast.NodeTransformer):
+class _Put(ast.NodeTransformer):
     """Puts an expression in the place of a name."""
 
     def __init__(self, name, value):
@@ -168,7 +170,7 @@ class Put(ast.NodeTransformer):
         return self.value if node.id == self.name else node
 
 
-class Sorted(ast.NodeTransformer):
+class _Sorted(ast.NodeTransformer):
     """Puts what may stand in any order into one order."""
 
     def visit_BinOp(self, node):
@@ -176,7 +178,7 @@ class Sorted(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, COMMUTATIVE):
             sides = sorted((node.left, node.right), key=ast.dump)
-            node.left, node.right = sorted(sides, key=anonymous)
+            node.left, node.right = sorted(sides, key=_anonymous)
         return node
 
     def visit_Compare(self, node):
@@ -195,7 +197,7 @@ class Sorted(ast.NodeTransformer):
         return node
 
 
-def anonymous(node):
+def _anonymous(node):
     """The shape of a tree as text, all names alike."""
     copied = copy.deepcopy(node)
     for inner in ast.walk(copied):
@@ -204,7 +206,7 @@ def anonymous(node):
     return ast.dump(copied)
 
 
-class Renamed(ast.NodeTransformer):
+class _Renamed(ast.NodeTransformer):
     """Numbers an answer's own names in the order in which they appear."""
 
     def __init__(self, own):
