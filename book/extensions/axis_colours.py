@@ -32,6 +32,13 @@ PLAIN = (
     "kc",
     "ow",
 )
+# Strings in a string: all have one colour, so one element will do for them.
+STRINGS = ("s", "s1", "s2", "sa", "se", "sb", "sc", "sh", "si", "sr")
+# A string that is an axis and nothing else.
+AXIS = re.compile(r"&quot;[XYZ]&quot;|&#39;[XYZ]&#39;")
+# Keywords and comments that follow each other.
+RUNS = re.compile(r'(<span class="(k|c1)">[^<]*)</span>(\s+)<span class="\2">')
+NEXT = re.compile(r'(<span class="s2">[^<]*)</span><span class="s2">')
 SPAN = re.compile(r'<span class="([\w-]+)">([^<]*)</span>')
 # "&quot;" and "&#39;" are how Pygments writes quotes.
 QUOTE = r"(?:&quot;|&#39;|[\"'])"
@@ -83,13 +90,27 @@ def repaint(html, language):
 
     def span(found):
         name, text = found.groups()
+        name = "k" if name == "kn" else name
         if name in PLAIN:
             return text
+        if AXIS.fullmatch(text):
+            return f'<span class="axis-{text[-7].lower()}">{text}</span>'
+        if name in STRINGS:
+            return f'<span class="s2">{text}</span>'
+        return found[0]
+
+    def coloured(found):
+        name, text = found.groups()
         if name in WORDS:
             return f'<span class="{name}">{mark(text)}</span>'
         return found[0]
 
-    return SPAN.sub(span, html.replace("<span></span>", "", 1))
+    text = SPAN.sub(span, html.replace("<span></span>", "", 1))
+    before = None
+    while text != before:
+        before, text = text, NEXT.sub(r"\1", text)
+        text = RUNS.sub(r"\1\3", text)
+    return SPAN.sub(coloured, text)
 
 
 def mark_columns(text):

@@ -6,22 +6,29 @@ and a numbered formula has an anchor above. Here they become <figure>,
 CSS is put into the page, where they have a meaning; others stay files.
 """
 
+import hashlib
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
 from docutils.transforms import Transform
+from lighter import draw_areas, lighten
 from myst_nb.sphinx_ import HideCodeCellNode
+from narrow import narrowed
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ANCHOR = re.compile(r'<a id="(?P<name>(?P<what>fig|tab|eq)-[a-z0-9-]+)">')
 TAG = re.compile(r"\s*\\tag\{([\d.]+)\}\s*$")
 NARROW = 480  # pixels; what is broader scrolls on a phone
-MAX_INLINE = 60_000  # characters of SVG; a larger picture stays a file
+# Characters of SVG; a larger picture stays a file, unless its elements are few.
+MAX_INLINE, LARGE, MANY = 68_000, 60_000, 120
+DOT = re.compile(r"M([\d.-]+) ([\d.-]+)((?:C(?: ?-?[\d.]+){6}){8})z")
 VARIABLE = re.compile(r"var\(--[\w-]+")
 IMG = re.compile(r'<img (?P<rest>[^>]*src="(?P<path>[^"]*_images/[^"]+\.svg)")')
+FONT = re.compile(r"font-family: [^;\"]*(?:; )?")
+GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
 POINT = 96 / 72  # pixels of CSS
 KINDS = ("figure", "evidence", "setup", "answer")
 
@@ -123,6 +130,15 @@ class CodeBelow(SphinxPostTransform):
                 cell.append(first)
 
 
+# A figure that a page includes as HTML, as tools/machines.py writes it.
+DRAWN = re.compile(
+    r'(?P<before>\s*<figure class="cell-figure">\s*)'
+    r'<svg class="picture" role="img" aria-label="(?P<alt>[^"]*)" '
+    r"(?P<svg>.*</svg>)(?P<after>.*</figure>\s*)",
+    re.DOTALL,
+)
+
+
 class InlinePictures(SphinxPostTransform):
     """Puts pictures with the page's colours into the page."""
 
@@ -136,33 +152,110 @@ class InlinePictures(SphinxPostTransform):
             path = Path(self.app.srcdir) / image["uri"].lstrip("/")
             if path.suffix != ".svg" or not path.exists():
                 continue
-            svg = path.read_text(encoding="utf-8")
-            if len(svg) > MAX_INLINE or not VARIABLE.search(svg):
+            text = path.read_text(encoding="utf-8")
+            svg = plain(text)
+            if not VARIABLE.search(svg) or heavy(text, lighten(svg)):
                 continue
             seen[path] = seen.get(path, 0) + 1
-            text = inline(svg, image.get("alt", ""), seen[path])
-            image.replace_self(nodes.raw(text=text, format="html"))
+            drawn = Picture(svg=svg, alt=image.get("alt", ""), copy=seen[path])
+            image.replace_self(drawn)
+        for raw in list(self.document.findall(nodes.raw)):
+            if found := DRAWN.fullmatch(raw.astext()):
+                drawn = Picture(
+                    svg=f"<svg {found['svg']}",
+                    alt=unescape(found["alt"]),
+                    copy=1,
+                )
+                ends = (
+                    found["before"] + '<div class="cell_output">',
+                    "</div>" + found["after"],
+                )
+                first, last = (nodes.raw("", t, format="html") for t in ends)
+                raw.replace_self([first, drawn, last])
+
+
+class Picture(nodes.General, nodes.Element):
+    """SVG that a page holds: `svg`, `alt` and `copy` as `inline` takes them.
+
+    It gets its form where the page is written, which several processes do.
+    """
+
+
+def visit_picture(writer, node):
+    """Write a picture, which holds nothing else."""
+    writer.body.append(inline(node["svg"], node["alt"], node["copy"]))
+    raise nodes.SkipNode
+
+
+def heavy(text, light):
+    """Whether a picture is too much for a page, as it is and made lighter."""
+    many = len(re.findall(r"<\w", light)) > MANY
+    return len(light) > MAX_INLINE or (many and len(text) > LARGE)
+
+
+def plain(svg):
+    """SVG without what the page says once, and with short dots in hatches."""
+
+    def dot(found):
+        (x, top), low = map(float, found.groups()[:2]), found[3]
+        ys = [float(n) for n in re.findall(r"-?[\d.]+", low)[1::2]]
+        size = round((max(*ys, top) - min(*ys, top)) / 2, 2)
+        y = round(max(*ys, top) - size, 2)
+        arc = f"a{size:g} {size:g} 0 1 0"
+        wide = 2 * size
+        return f"M{x - size:.2f} {y:g}{arc} {wide:g} 0{arc}-{wide:g} 0z"
+
+    svg = draw_areas(svg[svg.index("<svg") :])
+    return DOT.sub(dot, FONT.sub("", ungroup(svg)))
 
 
 def inline(svg, alt, copy=1):
     """SVG as it stands in a page.
 
-    svg      text of a file
+    svg      text of a file, plain
     alt      what it shows, in words
     copy     1 for the first one on a page, and so on: ids are unlike
     returns  str
     """
-    svg = svg[svg.index("<svg") :]
     if copy > 1:
         for name in set(re.findall(r' id="([^"]+)"', svg)):
             new = f"{name}-{copy}"
             svg = svg.replace(f' id="{name}"', f' id="{new}"')
             svg = svg.replace(f"#{name})", f"#{new})")
             svg = svg.replace(f'href="#{name}"', f'href="#{new}"')
-    size = pixels(svg)
-    broad = ' data-broad=""' if size and size[0] > NARROW else ""
-    head = f'<svg class="picture"{broad} role="img" aria-label="{escape(alt)}"'
-    return f'<div class="output image_svg">{svg.replace("<svg", head, 1)}</div>'
+    size, other = pixels(svg), ""
+    if size:
+        mark = "v" + hashlib.sha256(svg.encode()).hexdigest()[:8] + f"-{copy}"
+        new, kind, style, strips = narrowed(svg, size, mark)
+        if kind:  # book.js puts it in the picture's place where it is narrow
+            other = headed(new, alt, kind, style) + strips
+            other = f"<template>{other}</template>"
+    return f'<div class="output image_svg">{headed(svg, alt)}{other}</div>'
+
+
+def headed(svg, alt, kind="", style=""):
+    """A picture with few elements, and with what the page must know of it."""
+    style = f' style="{style}"' if style else ""
+    head = (
+        f'<svg class="{f"picture {kind}".strip()}"{style} '
+        f'preserveAspectRatio="none" role="img" aria-label="{escape(alt)}"'
+    )
+    return lighten(svg).replace("<svg", head, 1)
+
+
+def ungroup(svg):
+    """SVG without groups that have no look and no name."""
+    plain = []
+
+    def kept(found):
+        if found[0].endswith("/>"):  # it draws nothing
+            return ""
+        if found[0] != "</g>":
+            plain.append(found[0] == "<g>")
+            return "" if plain[-1] else found[0]
+        return "" if plain.pop() else found[0]
+
+    return GROUP.sub(kept, svg)
 
 
 def pixels(svg):
@@ -178,6 +271,49 @@ def pixels(svg):
         round(float(side[1]) * (POINT if side[2] == "pt" else 1))
         for side in sides
     )
+
+
+FILM = re.compile(r'<div class="sbs-film".*?</template></div>', re.DOTALL)
+ROW = '<svg viewBox="0 0 640 '  # a film of four chips in a row, or a ring
+RING = '<text x="320" y="18"'  # a chip that stands at its top
+LONG = re.compile(r"<text[^>]*>[^<]{12}")  # words that need the room
+MOMENT = re.compile(r"<figure>(<svg .*?</svg>)<figcaption>", re.DOTALL)
+
+
+def halved(film):
+    """A film, named if book.js sets its halves below each other on a phone."""
+    if RING in film or ROW not in film or not LONG.search(film):
+        return film
+    return film.replace('class="sbs-film"', 'class="sbs-film halves"', 1)
+
+
+def shelved(film):
+    """A film of which a page with scripts draws only the moment that is seen.
+
+    The others wait as text until book.js draws them. What holds a drawing that
+    others show again does not wait.
+    """
+    moments = MOMENT.findall(film)
+    told = re.search(r'data-poster="(\d+)"', film)
+    last = len(moments) - 1
+    poster = int(told[1]) if told else max(min(1, last), last // 2)
+    seen, shared = moments[poster], set(re.findall(r'href="(#[^"]*)"', film))
+
+    def waits(found):
+        held = {f"#{name}" for name in re.findall(r' id="([^"]*)"', found[0])}
+        if found[1] == seen or held & shared:
+            return found[0]
+        return f"<figure><noscript>{found[1]}</noscript><figcaption>"
+
+    return re.sub(MOMENT, waits, film)
+
+
+def ease_films(app, pagename, templatename, context, doctree):
+    """Sphinx calls this for every page."""
+    if "body" in context:
+        context["body"] = FILM.sub(
+            lambda film: shelved(halved(film[0])), context["body"]
+        )
 
 
 def size_files(app, pagename, templatename, context, doctree):
@@ -222,8 +358,8 @@ def depart_caption(writer, node):
 def visit_fold(writer, node):
     """Open what is folded under a line in words."""
     show, hide = escape(node["prompt_show"]), escape(node["prompt_hide"])
-    words = f"<span>{show}</span>"
-    if show != hide:
+    words = show.replace("Show the code of", "Code of")
+    if show != hide and words == show:
         words = (
             f'<span class="collapsed">{show}</span>'
             f'<span class="expanded">{hide}</span>'
@@ -244,6 +380,7 @@ def setup(app):
     """Sphinx calls this when it loads the extension."""
     app.add_node(Figure, html=(visit_figure, depart_figure))
     app.add_node(Caption, html=(visit_caption, depart_caption))
+    app.add_node(Picture, html=(visit_picture, None))
     app.add_node(
         HideCodeCellNode, html=(visit_fold, depart_fold), override=True
     )
@@ -251,6 +388,7 @@ def setup(app):
     app.add_post_transform(CodeBelow)
     app.add_post_transform(InlinePictures)
     app.connect("html-page-context", size_files)
+    app.connect("html-page-context", ease_films)
     # Formulas have the numbers that the notebooks give them.
     app.config.math_numfig = False
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -55,8 +55,38 @@ def add_lab_button(app, pagename, templatename, context, doctree):
         )
 
 
+def say_how(app, pagename, templatename, context, doctree):
+    """Say at the top of a page of exercises where they are done."""
+    if app.builder.name != "html" or not pagename.startswith("exercises/"):
+        return
+    lab = JUPYTERLAB + place_in_lab(pagename)
+    home = app.builder.get_relative_uri(pagename, "book/index")
+    box = (
+        '<p class="how-to"><strong>Do these in JupyterLab,</strong> on a '
+        "computer: run <code>make lab</code> in "
+        f'<a href="{home}#read-run-solve">your copy of the book</a>, then open '
+        f"<code>{pagename.rpartition('/')[2]}</code>. "
+        f'<a class="at-home" href="{lab}">Open it now</a></p>'
+    )
+    context["body"] = context["body"].replace("</h1>", f"</h1>\n{box}", 1)
+
+
+def allow_processes(app, env, docnames):
+    """Let several processes read and write pages.
+
+    Some of Jupyter Book's extensions do not say whether they mind. One numbers
+    chapters when all of them were read, one is for LaTeX: they do not.
+    """
+    for extension in app.extensions.values():
+        for what in ("parallel_read_safe", "parallel_write_safe"):
+            if getattr(extension, what) is None:
+                setattr(extension, what, True)
+
+
 def setup(app):
     """Sphinx calls this when it loads the extension."""
+    app.connect("env-before-read-docs", allow_processes)
     app.connect("env-before-read-docs", refuse_stored_errors)
     app.connect("html-page-context", add_lab_button, priority=502)
+    app.connect("html-page-context", say_how, priority=955)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,12 +1,16 @@
 """What stands around the text of a page: head, sidebars, footer, scripts."""
 
 import re
+from html import unescape
 
+import sidebar
 from docutils import nodes
 
 # Scripts and styles of packages that a page may not need: what their names
 # contain, and what the text of a page that needs them contains.
 NEEDED = {
+    "clipboard": None,  # book.js copies
+    "copybutton": None,
     "thebe": None,
     "THEBE": None,
     "design-tabs": "sd-tab-",
@@ -18,11 +22,6 @@ NEEDED = {
     "language_data": None,
 }
 DESCRIPTION = 155  # letters: what search engines show
-# A branch of the sidebar: its link, then an opener without a name.
-BRANCH = re.compile(
-    r'(<a class="[^"]*reference internal"[^>]*>)(.*?)(</a>'
-    r'<details(?: open="open")?>)<summary>'
-)
 THEBE = re.compile(
     r'<script type="text/x-thebe-config">.*?</script>\s*'
     r"|<script>kernelName = .*?</script>\s*",
@@ -31,6 +30,33 @@ THEBE = re.compile(
 NO_HEADER = re.compile(
     r"<thead>\s*<tr[^>]*>(?:\s*<td class=\"head\"></td>)+\s*</tr>\s*</thead>"
 )
+# Scripts that need not run before the page is read, and what they would need.
+SCRIPT = re.compile(r'<script src="([^"]*_static/[^"]*)"></script>')
+OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.[^<]*</script>")
+# A cell of one paragraph needs no element for it.
+CELL = re.compile(
+    r"<(t[dh])([^>]*)><p>((?:(?!</?p>).)*)</p>\s*</\1>", re.DOTALL
+)
+CONTENTS = re.compile(r'<nav id="pst-page-toc-nav".*?</nav>', re.DOTALL)
+MINUTES = re.compile(r" \((\d+) minutes?\)(?=</a>)")
+# What the theme calls its buttons, and what they do.
+NAMES = (
+    (
+        'aria-label="Download this page"',
+        'aria-label="Download this page" title="Download this page"',
+    ),
+    (
+        'aria-label="Color mode" data-bs-title="Color mode"',
+        'aria-label="Light or dark" title="Light or dark"',
+    ),
+    (
+        'title="Toggle secondary sidebar"',
+        'aria-label="Contents of this page" title="Contents of this page"',
+    ),
+)
+# Code of so few letters stands in one line; in a cell, of fewer.
+CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>')
+WHOLE, SHORT = 24, 14
 ICON = re.compile(r'<(i|span) class="((?:theme-switch )?fa[srb]? ?[^"]*)"')
 
 
@@ -88,17 +114,6 @@ def once(entries):
     return kept
 
 
-def name_branches(html):
-    """Give the openers of the sidebar's branches names."""
-
-    def named(found):
-        title = re.sub("<[^>]*>", "", found[2])
-        name = f'<summary aria-label="Pages of {title}">'
-        return "".join((found[1], found[2], found[3], name))
-
-    return BRANCH.sub(named, html)
-
-
 def assemble(app, pagename, templatename, context, doctree):
     """Leave out what this page does not need, and name what has no name."""
     body = context.get("body", "")
@@ -108,13 +123,21 @@ def assemble(app, pagename, templatename, context, doctree):
     context["root_title"] = "Home"
     if doctree is not None:
         context["description"] = describe(doctree)
-    tree = context.get("generate_toctree_html")
-    if tree:
 
-        def named_tree(*args, **options):
-            return name_branches(str(tree(*args, **options)))
+    def tree(**options):
+        one = sidebar.whole(app, tuple(options.items()))
+        return sidebar.shown(one, app.builder.get_target_uri(pagename))
 
-        context["generate_toctree_html"] = named_tree
+    context["generate_toctree_html"] = tree
+
+
+def one_line(found):
+    """Code within a line, with a name for the style if it is short."""
+    letters = len(unescape(re.sub("<[^>]*>", "", found[1])))
+    if " " not in found[1] or letters > WHOLE:
+        return found[0]
+    kind = "short" if letters <= SHORT else "whole"
+    return found[0].replace("notranslate", f"notranslate {kind}", 1)
 
 
 def polish(html):
@@ -141,12 +164,23 @@ def polish(html):
         r"\1",
         html,
     )
+    html = CODE.sub(one_line, html)
+    html = CONTENTS.sub(
+        lambda nav: MINUTES.sub(" (\\1\N{NO-BREAK SPACE}min)", nav[0]), html
+    )
+    for old, new in NAMES:
+        html = html.replace(old, new)
+    html = OPTION.sub("", html)
+    html = SCRIPT.sub(r'<script defer src="\1"></script>', html)
+    # What the button shows, 1×, is its name.
+    html = html.replace('class="speed" aria-label=', 'class="speed" title=')
     html = THEBE.sub("", html)
     # A header cell without words is no header, a row of them no row.
     html = html.replace(
         '<th class="head"><p></p></th>', '<td class="head"></td>'
     )
     html = NO_HEADER.sub("", html)
+    html = CELL.sub(r"<\1\2>\3</\1>", html)
     html = html.replace(
         '<div id="pst-primary-sidebar"',
         '<div id="pst-primary-sidebar" role="region" aria-label="The book"',

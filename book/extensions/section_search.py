@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import parted
 from docutils import nodes
 
 NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
@@ -22,6 +23,8 @@ def prose(section):
         for child in node.children:
             if isinstance(child, (nodes.section, nodes.title, nodes.raw)):
                 continue
+            if isinstance(child, nodes.system_message):
+                continue  # to the author; the page will not have it
             if isinstance(child, (nodes.literal_block, nodes.comment)):
                 continue
             if isinstance(child, (nodes.paragraph, nodes.entry, nodes.caption)):
@@ -65,20 +68,45 @@ def sections(doctree):
         }
 
 
+def kept(env):
+    """The sections of each page, kept with what Sphinx knows of the pages."""
+    if not hasattr(env, "book_sections"):
+        env.book_sections = {}
+    return env.book_sections
+
+
+def keep(app, doctree):
+    """Keep the sections of a page that was read."""
+    kept(app.env)[app.env.docname] = list(sections(doctree))
+
+
+def merge(app, env, docnames, other):
+    """Keep the sections of pages that another process read."""
+    for docname in docnames:
+        kept(env)[docname] = kept(other)[docname]
+
+
 def index(env):
     """All sections of the book, as the pages' script wants them."""
     found = []
     for docname in sorted(env.found_docs):
-        doctree = env.get_doctree(docname)
         number = env.toc_secnumbers.get(docname, {}).get("")
         title = env.titles[docname].astext() if docname in env.titles else ""
-        for row in sections(doctree):
-            row["page"] = docname + ".html"
-            row["title"] = title
+        for row in kept(env)[docname]:
+            page = page_of(docname, row) + ".html"
+            row = {**row, "page": page, "title": title}
             if number:
                 row["number"] = ".".join(map(str, number))
             found.append(row)
     return found
+
+
+def page_of(docname, row):
+    """The page that shows a section."""
+    if docname == parted.PAGE:
+        heading = [*row["above"], row["heading"]][0]
+        return parted.name_of(heading) or docname
+    return docname
 
 
 def write(app, error):
@@ -98,6 +126,12 @@ def add_page(app):
 def setup(app):
     """Sphinx calls this when it loads the extension."""
     app.add_js_file("search.js", loading_method="defer")
+    app.connect("doctree-read", keep)
+    app.connect("env-merge-info", merge)
     app.connect("html-collect-pages", add_page)
     app.connect("build-finished", write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "env_version": 1,  # of what `keep` keeps
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -4,6 +4,7 @@ The word becomes a link to its line of the glossary; under the mouse or the
 keyboard's focus the definition appears below it, without a script.
 """
 
+import functools
 import re
 from html import escape
 from pathlib import Path
@@ -28,6 +29,7 @@ ELSEWHERE = (
 ABBREVIATION = re.compile(r"[A-Z]{2,4}")
 
 
+@functools.cache
 def definitions(path):
     """The terms of the glossary.
 

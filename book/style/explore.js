@@ -173,12 +173,12 @@ window.Explore = Explore;
     drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
 
   /* An instrument: fields above, an answer below that is made anew. */
-  const instrument = (id, fields, answer) => {
+  const instrument = (id, fields, answer, examples = []) => {
     const box = document.getElementById(id);
     if (!box) return;
     const form = element("form"), out = element("output", { "aria-live": "polite" });
     const inputs = {};
-    for (const [name, { label, value, options, wide, check }] of Object.entries(fields)) {
+    for (const [name, { label, value, options, kind, check }] of Object.entries(fields)) {
       let input;
       if (options) {
         input = element("select");
@@ -188,7 +188,7 @@ window.Explore = Explore;
       } else input = element("input", { value, ...(typeof value === "number" ? { type: "number", min: 1, inputmode: "numeric" } : { spellcheck: "false", class: "mono" }) });
       input.name = name;
       inputs[name] = input;
-      form.append(element("label", wide ? { class: "wide" } : {}, label, check ? " " : "", input));
+      form.append(element("label", kind ? { class: kind } : {}, label, check ? " " : "", input));
     }
     const show = () => {
       const values = {};
@@ -208,6 +208,18 @@ window.Explore = Explore;
     form.addEventListener("submit", (event) => event.preventDefault());
     /* Arrow keys belong to the field, not to the page. */
     form.addEventListener("keydown", (event) => event.stopPropagation());
+    if (examples.length) {
+      const row = element("p", { class: "examples" }, "Try: ");
+      for (const [words, chosen] of examples) {
+        const button = element("button", { type: "button" }, words);
+        button.addEventListener("click", () => {
+          for (const [name, value] of Object.entries(chosen)) inputs[name].value = value;
+          show();
+        });
+        row.append(button, " ");
+      }
+      box.append(row);
+    }
     box.append(form, out);
     show();
   };
@@ -223,10 +235,10 @@ window.Explore = Explore;
 
   /* 1. Sharding. */
   instrument("explore-sharding", {
-    text: { label: "layout", value: "A[I_X, J_Y]", wide: true },
-    shape: { label: "sizes", value: "8, 16" },
-    X: { label: "|X|", value: 2 }, Y: { label: "|Y|", value: 4 }, Z: { label: "|Z|", value: 1 },
-    dtype: { label: "type", value: "bfloat16", options: ["float32", "bfloat16", "int8"].map((t) => [t, t]) },
+    text: { label: "layout", value: "A[I_X, J_Y]", kind: "half" },
+    shape: { label: "sizes of the dimensions", value: "8, 16", kind: "quarter" },
+    dtype: { label: "type", value: "bfloat16", kind: "quarter", options: ["float32", "bfloat16", "int8"].map((t) => [t, t]) },
+    X: { label: "devices along X", value: 2, kind: "third" }, Y: { label: "along Y", value: 4, kind: "third" }, Z: { label: "along Z", value: 1, kind: "third" },
   }, ({ text, shape, X, Y, Z, dtype }) => {
     const sizes = shape.split(",").map((s) => Number(s.trim()));
     if (sizes.some((n) => !(Number.isInteger(n) && n > 0))) throw Error("sizes are whole numbers, such as 8, 16");
@@ -239,31 +251,43 @@ window.Explore = Explore;
       ["JAX: jax.typeof", found.type], ["JAX: partition spec", found.spec],
       [`PyTorch: placements on (${found.axes.join(", ") || "no axis"})`, found.placements],
     ].map((cells) => ({ cells }));
-    const parts = [table(["what", "here"], rows)];
-    if (sizes.length === 2) parts.unshift(draw_mesh(found, mesh));
+    const parts = [table(["asked", "answer"], rows)];
+    if (sizes.length === 2) {
+      const says = "Each frame is the whole array on one device of the mesh; coloured is the block that the device holds. Below it stands the block’s number.";
+      parts.unshift(draw_mesh(found, mesh), element("p", { class: "caption soft" }, says));
+    }
     return parts;
-  });
+  }, [
+    ["rows over X", { text: "A[I_X, J]" }], ["rows over X, columns over Y", { text: "A[I_X, J_Y]" }],
+    ["rows over both", { text: "A[I_XY, J]" }], ["a copy everywhere", { text: "A[I, J]" }],
+  ]);
 
   function draw_mesh(found, { X, Y, Z }) {
-    const side = Math.max(28, Math.min(64, 560 / (Y * Z) - 10)), gap = 6, left = 44, top = 40;
-    const wide = Z * (Y * (side + gap) + 22), high = X * (side + gap);
+    /* A frame has the array's shape, unless that is too long for it. */
+    const gap = 6, below = 16, left = 44, top = Z > 1 ? 40 : 20;
+    const room = Math.min(640, document.getElementById("explore-sharding").clientWidth - 34) - left - 22 * Z;
+    const most = Math.max(28, room / (Y * Z) - gap);
+    const shape = found.local.map((size, k) => size * found.ways[k]);
+    const ratio = Math.sqrt(Math.min(3, Math.max(1 / 3, shape[1] / shape[0])));
+    const side = Math.min(68, most / ratio), [width, height] = [side * ratio, Math.max(20, side / ratio)];
+    const wide = Z * (Y * (width + gap) + 22), high = X * (height + below + gap);
     const svg = picture(left + wide, top + high, `The ${X * Y * Z} devices and the block that each holds.`);
     const axis = (name) => name.toLowerCase();
     for (let z = 0; z < Z; z++) for (let x = 0; x < X; x++) for (let y = 0; y < Y; y++) {
-      const at = left + z * (Y * (side + gap) + 22) + y * (side + gap), down = top + x * (side + gap);
+      const at = left + z * (Y * (width + gap) + 22) + y * (width + gap), down = top + x * (height + below + gap);
       const place = { X: x, Y: y, Z: z }, block = found.block(place);
-      const [h, w] = [side / found.ways[0], side / found.ways[1]];
-      svg.append(drawn("rect", { x: at, y: down, width: side, height: side, fill: "var(--surface)", stroke: "var(--ink)" }));
+      const [h, w] = [height / found.ways[0], width / found.ways[1]];
+      svg.append(drawn("rect", { x: at, y: down, width, height, fill: "var(--surface)", stroke: "var(--line)" }));
       const cuts = found.dims.flatMap((d) => d.axes);
       const step = (a) => Math.min(4, 1 + Math.floor((place[a] * 4) / Math.max(1, { X, Y, Z }[a])));
       const fill = cuts.length ? `var(--axis-${axis(cuts[0])}-${step(cuts[0])})` : "var(--pod-1)";
       const rect = { x: at + block[1] * w, y: down + block[0] * h, width: w, height: h };
-      svg.append(drawn("rect", { ...rect, fill }));
+      svg.append(drawn("rect", { ...rect, fill, stroke: "var(--ink)" }));
       if (cuts.length > 1)
         svg.append(drawn("rect", { ...rect, fill: `var(--axis-${axis(cuts[1])}-${step(cuts[1])})`, "fill-opacity": 0.55 }));
-      svg.append(drawn("text", { x: at + side / 2, y: down + side / 2 + 4, "text-anchor": "middle" }, block[0] * found.ways[1] + block[1]));
-      if (z === 0 && y === 0) svg.append(drawn("text", { x: left - 6, y: down + side / 2 + 4, "text-anchor": "end" }, `X=${x}`));
-      if (x === 0) svg.append(drawn("text", { x: at + side / 2, y: top - 6, "text-anchor": "middle" }, side < 34 ? y : `Y=${y}`));
+      svg.append(drawn("text", { x: at + width / 2, y: down + height + 13, "text-anchor": "middle" }, block[0] * found.ways[1] + block[1]));
+      if (z === 0 && y === 0) svg.append(drawn("text", { x: left - 6, y: down + height / 2 + 4, "text-anchor": "end" }, `X=${x}`));
+      if (x === 0) svg.append(drawn("text", { x: at + width / 2, y: top - 6, "text-anchor": "middle" }, width < 34 ? y : `Y=${y}`));
       if (x === 0 && y === 0 && Z > 1) svg.append(drawn("text", { x: at, y: 12 }, `Z=${z}`));
     }
     return element("div", { class: "scroll", tabindex: "0" }, svg);
@@ -276,8 +300,8 @@ window.Explore = Explore;
     strategy: { label: "strategy", value: "fsdp_tp", options: NAMES },
     X: { label: "chips that share the batch, X", value: 64 }, Y: { label: "chips of TP, Y", value: 8 },
     B: { label: "tokens of the step, B", value: 1048576 },
-    D: { label: "D", value: 8192 }, F: { label: "F", value: 28672 },
-    gated: { label: "gated MLP", value: true, check: true },
+    D: { label: "width of the model, D", value: 8192 }, F: { label: "width inside the MLP, F", value: 28672 },
+    gated: { label: "gated MLP", value: true, check: true, kind: "check" },
   }, (given) => {
     const { strategy, chip } = given, about = DATA.chips[chip];
     const X = strategy === "tp" ? 1 : given.X, Y = strategy.includes("tp") ? given.Y : 1;
@@ -331,7 +355,7 @@ window.Explore = Explore;
   const pairs = (list) => list.map((name) => [name, name]);
   instrument("explore-fits", {
     model: { label: "model", value: "llama-3-70b", options: pairs(DATA.models) },
-    machine: { label: "machine", value: "H100, 128 nodes", options: pairs(DATA.machines), wide: true },
+    machine: { label: "machine", value: "H100, 128 nodes", options: pairs(DATA.machines), kind: "wide" },
     batch: { label: "batch", value: "4M tokens", options: pairs(DATA.batches) },
   }, ({ model, machine, batch }) => {
     const found = DATA.fits[`${model}|${machine}|${batch}`], hbm = DATA.hbm[machine];

@@ -26,10 +26,10 @@
       said.textContent = `AllReduce of ${mib(film.whole)} on a ring, after ${n} of ${steps} steps`;
       now.textContent = mib(film.bytes[n]);
       tick.style.visibility = film.bytes[n] === film.formula ? "visible" : "hidden";
-      parcels.setAttribute("hidden", "");
+      parcels.setAttribute("visibility", "hidden");
     };
     const send = () => {
-      parcels.removeAttribute("hidden");
+      parcels.removeAttribute("visibility");
       film.sent[step].forEach(([from, to, block], n) => {
         const parcel = parcels.children[n];
         parcel.querySelector("rect").style.fill = `var(--axis-x-${block + 1})`;

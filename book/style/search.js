@@ -16,6 +16,7 @@
     [/\bone forward, one backward\b/gi, "onefoneb"],
     [/\bzero[- ]bubble\b/gi, "zero_bubble bubble"],
     [/\bshard[-_ ]map\b/gi, "shard_map"],
+    [/\bcase[- ]stud(y|ies)\b/gi, "case_study"],
   ];
   /* What a question may call a thing that the book calls otherwise. */
   const SYNONYMS = {
@@ -119,6 +120,16 @@
     const groups = tokens.map(group).filter((g) => g.queries.length);
     if (!groups.length) return [];
     const all = search.search({ combineWith: "AND", queries: groups });
+    if (groups.length > 1) {
+      /* The words side by side mean more than the words. */
+      const phrase = tokens.join(" ").toLowerCase();
+      const near = ({ id }) => {
+        const { heading, text } = window.SECTIONS[id];
+        return words(`${heading} ${text}`).join(" ").toLowerCase().includes(phrase);
+      };
+      const worth = new Map(all.map((hit) => [hit, hit.score * (near(hit) ? 1.5 : 1)]));
+      all.sort((a, b) => worth.get(b) - worth.get(a));
+    }
     const seen = new Set(all.map((hit) => hit.id));
     const some = groups.length > 1 ? search.search({ combineWith: "OR", queries: groups }) : [];
     return [...all, ...some.filter((hit) => !seen.has(hit.id))].slice(0, SHOWN);
