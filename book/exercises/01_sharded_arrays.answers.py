@@ -39,6 +39,24 @@ def bytes_on_all_devices(I, J, X, Y, Z):
     return 2 * I * J * X + 4 * I * X * Z
 
 
+# %% int8_bytes wrong: an element as wide as a scale
+def bytes_on_one_device(I, J, X, Y, Z):
+    return 4 * I * J // (Y * Z) + 4 * I // Y
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X + 4 * I * X * Z
+
+
+# %% int8_bytes wrong: a scale for each column
+def bytes_on_one_device(I, J, X, Y, Z):
+    return I * J // (Y * Z) + 4 * J // Z
+
+
+def bytes_on_all_devices(I, J, X, Y, Z):
+    return I * J * X + 4 * I * X * Z
+
+
 # %% int8_bytes right: floats that are whole
 def bytes_on_one_device(I, J, X, Y, Z):
     return I / Z * J / Y + 4 * I / Y
@@ -105,6 +123,16 @@ def read_seconds(I, J, X, Y, hbm_bw):
 # %% read_time wrong: the number in print, from a rounded size
 def read_seconds(I, J, X, Y, hbm_bw):
     return 294e-9
+
+
+# %% read_time wrong: the vector is cut along Y
+def read_seconds(I, J, X, Y, hbm_bw):
+    return 4 * (I * J / (X * Y) + J / Y) / hbm_bw
+
+
+# %% read_time wrong: one byte a number of the vector
+def read_seconds(I, J, X, Y, hbm_bw):
+    return (4 * I * J / (X * Y) + J) / hbm_bw
 
 
 # %% read_time right: asks JAX for the block
@@ -241,6 +269,76 @@ def local_shape(shape, cuts, mesh):
     return [size // n for size, n in zip(shape, ways)]
 
 
+# %% local_shape wrong: the word in a list
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return ["illegal"]
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            if size % mesh[axis]:
+                return ["illegal"]
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: another word
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "Illegal"
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            if size % mesh[axis]:
+                return "Illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: all axes cut each dimension
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "illegal"
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in mesh:
+            if size % mesh[axis]:
+                return "illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return local
+
+
+# %% local_shape wrong: the shape as text
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    if len(set(letters)) < len(letters):
+        return "illegal"
+    local = []
+    for size, axes in zip(shape, cuts):
+        for axis in axes:
+            if size % mesh[axis]:
+                return "illegal"
+            size //= mesh[axis]
+        local.append(size)
+    return str(local)
+
+
+# %% local_shape right: an array of floats
+def local_shape(shape, cuts, mesh):
+    letters = "".join(cuts)
+    ways = [np.prod([mesh[axis] for axis in axes]) for axes in cuts]
+    twice = len(set(letters)) < len(letters)
+    if twice or np.any(np.mod(shape, ways)):
+        return "illegal"
+    return np.divide(shape, ways)
+
+
 # %% local_shape right: products first
 def local_shape(shape, cuts, mesh):
     used = [axis for axes in cuts for axis in axes]
@@ -297,6 +395,21 @@ def block_on(position, order, mesh):
 # %% block_on wrong: adds the coordinates
 def block_on(position, order, mesh):
     return sum(position[axis] for axis in order)
+
+
+# %% block_on wrong: counted from one
+def block_on(position, order, mesh):
+    number = 0
+    for axis in order:
+        number = number * mesh[axis] + position[axis]
+    return number + 1
+
+
+# %% block_on wrong: the two formulas of the chapter
+def block_on(position, order, mesh):
+    if order == "XY":
+        return mesh["Y"] * position["X"] + position["Y"]
+    return mesh["X"] * position["Y"] + position["X"]
 
 
 # %% block_on right: with strides from the right
@@ -429,6 +542,29 @@ def fewest_pieces(I, J, mesh, free):
     for size in mesh.values():
         sets += [pieces * size for pieces in sets]
     fitting = [n for n in sets if I % n == 0 and 2 * I * J // n < free]
+    return min(fitting, default="impossible")
+
+
+# %% fewest wrong: the smallest set of axes
+def fewest_pieces(I, J, mesh, free):
+    sets = [()]
+    for axis in mesh:
+        sets += [(*axes, axis) for axes in sets]
+    for axes in sorted(sets, key=len):
+        pieces = 1
+        for axis in axes:
+            pieces *= mesh[axis]
+        if I % pieces == 0 and 2 * I * J // pieces <= free:
+            return pieces
+    return "impossible"
+
+
+# %% fewest wrong: never all axes
+def fewest_pieces(I, J, mesh, free):
+    sets = [1]
+    for size in mesh.values():
+        sets += [pieces * size for pieces in sets]
+    fitting = [n for n in sets[:-1] if I % n == 0 and 2 * I * J // n <= free]
     return min(fitting, default="impossible")
 
 

@@ -19,6 +19,29 @@ from shardlab import hw
 from shardlab.checks import compare, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "check_all_devices",
+    "check_block_on",
+    "check_fewest",
+    "check_gathered",
+    "check_layouts",
+    "check_local_shape",
+    "check_one_device",
+    "check_place",
+    "check_ratios",
+    "check_read",
+    "grade_all_devices",
+    "grade_block_on",
+    "grade_fewest",
+    "grade_gathered",
+    "grade_layouts",
+    "grade_local_shape",
+    "grade_one_device",
+    "grade_place",
+    "grade_ratios",
+    "grade_read",
+]
+
 
 def _block(shape, cuts, mesh):
     """The shape of one device's block, as JAX has it.
@@ -79,6 +102,14 @@ def check_one_device(I, J, X, Y, Z):
                 "you count 2 bytes an element of A; int8 has one",
             ),
             (8 * (block + scales), "you count bits; bytes are asked for"),
+            (
+                4 * block + scales,
+                "you count 4 bytes an element of A; int8 has one",
+            ),
+            (
+                block + 4 * J // Z,
+                "you give each column a scale; each row has one",
+            ),
         ],
     )
 
@@ -169,6 +200,17 @@ def check_read(I, J, X, Y, hbm_bw):
             (
                 4 * (prod(block) + I) / hbm_bw,
                 "your vector has I numbers; rows of A have J",
+            ),
+            *(
+                (
+                    4 * (prod(block) + J / axis) / hbm_bw,
+                    "you cut the vector; all of it lies on every chip",
+                )
+                for axis in (X, Y)
+            ),
+            (
+                (4 * prod(block) + J) / hbm_bw,
+                "you count elements of the vector; a float32 takes 4 bytes",
             ),
             (seconds / 4, "you count elements; a float32 takes 4 bytes"),
             (seconds * 8, "you count bits; the bandwidth is in bytes"),
@@ -272,6 +314,10 @@ def check_local_shape(shape, cuts, mesh):
         counted = "illegal"
     asked = f"local_shape({shape}, {cuts}, {mesh})"
     got = student.call("local_shape", shape, cuts, mesh)
+    if _is_other_word(got):
+        compare.wrong(
+            asked, got, 'expected a list of sizes, or the string "illegal"'
+        )
     if counted == "illegal" and isinstance(got, list):
         compare.wrong(asked, got, _refused(cuts))
     if counted != "illegal" and isinstance(got, str):
@@ -280,9 +326,20 @@ def check_local_shape(shape, cuts, mesh):
         (list(shape), "your sizes are those of the whole array"),
         (_cut(shape, [axes[:1] for axes in cuts], mesh), FIRST_ONLY),
         (_cut(shape, [axes[-1:] for axes in cuts], mesh), LAST_ONLY),
+        (
+            _cut(shape, [[*mesh]] * len(shape), mesh),
+            "you let every axis of the mesh cut every dimension",
+        ),
     ]
     names = [f"size {i}" for i in range(len(shape))]
     compare.equal(asked, got, counted, likely, names)
+
+
+def _is_other_word(answer):
+    """Whether this is a text other than "illegal", or one text in a list."""
+    if isinstance(answer, list):
+        return len(answer) == 1 and isinstance(answer[0], str)
+    return isinstance(answer, str) and answer != "illegal"
 
 
 def _refused(cuts):
@@ -368,7 +425,8 @@ def _mistaken_blocks(position, order, sizes):
 
     sorted_digits = [position[axis] for axis in in_order]
     sorted_bases = [sizes[axis] for axis in in_order]
-    return [
+    told = {}
+    for value, sentence in [
         (
             number(digits[::-1], bases[::-1]),
             "you take the last letter of `order` as the major one",
@@ -395,7 +453,14 @@ def _mistaken_blocks(position, order, sizes):
             ),
             "you multiply after you add; the last coordinate is added as it is",
         ),
-    ]
+        (number(digits, bases) + 1, "the first block has the number 0"),
+        (
+            number([*position.values()][::-1], [*sizes.values()][::-1]),
+            "axes that are not in `order` do not cut",
+        ),
+    ]:
+        told.setdefault(value, []).append(sentence)
+    return [(value, ", or ".join(words[:2])) for value, words in told.items()]
 
 
 def grade_block_on():
@@ -447,6 +512,8 @@ def grade_place():
     (12, 64, {"X": 8, "Y": 2}, 2 * 12 * 64 // 4),
     (70, 8, {"X": 2, "Y": 5, "Z": 7}, 2 * 70 * 8 // 14),
     (30, 8, {"X": 2, "Y": 3, "Z": 5}, 2 * 30 * 8 // 6),
+    (48, 64, {"X": 8, "Y": 2, "Z": 3}, 1100),
+    (2048, 1024, {"X": 4, "Y": 2}, 600_000),
 )
 def check_fewest(I, J, mesh, free):
     """Question 7: the fewest row blocks of bf16[I, J] that fit."""
@@ -615,6 +682,7 @@ def _mistaken_gathers(matrix, axis):
             yield (name, axis), said
             yield (name, swapped), said
     yield (matrix, swapped), "another axis cuts what a device lacks"
+    yield (axis, matrix), "the matrix comes first, then the axis"
 
 
 def grade_gathered():
