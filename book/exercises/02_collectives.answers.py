@@ -124,6 +124,45 @@ def edited(cuts, sums, collective, axis, dim):
     return [cuts, sums]
 
 
+# %% edits wrong: a ReduceScatter of no sum adds a subscript
+def edited(cuts, sums, collective, axis, dim):
+    cuts = list(cuts)
+    if collective in ("AllReduce", "ReduceScatter"):
+        if axis not in sums and collective == "AllReduce":
+            return "illegal"
+        sums = sums.replace(axis, "")
+    else:
+        places = [d for d in (0, 1) if cuts[d].endswith(axis)]
+        if not places:
+            return "illegal"
+        if collective == "AllToAll" and dim in places:
+            return "illegal"
+        cuts[places[0]] = cuts[places[0]][:-1]
+    if collective in ("ReduceScatter", "AllToAll"):
+        cuts[dim] += axis
+    return [cuts, sums]
+
+
+# %% edits wrong: an AllToAll adds the letter of an axis that cuts nothing
+def edited(cuts, sums, collective, axis, dim):
+    cuts = list(cuts)
+    if collective in ("AllReduce", "ReduceScatter"):
+        if axis not in sums:
+            return "illegal"
+        sums = sums.replace(axis, "")
+    else:
+        places = [d for d in (0, 1) if cuts[d].endswith(axis)]
+        if not places and (collective == "AllGather" or axis in "".join(cuts)):
+            return "illegal"
+        if collective == "AllToAll" and dim in places:
+            return "illegal"
+        if places:
+            cuts[places[0]] = cuts[places[0]][:-1]
+    if collective in ("ReduceScatter", "AllToAll"):
+        cuts[dim] += axis
+    return [cuts, sums]
+
+
 # %% edits by-heart: the cases shown
 def edited(cuts, sums, collective, axis, dim):
     case = "".join([*cuts, sums, "|", collective, axis, str(dim)])
@@ -731,74 +770,110 @@ def all_reduce(C):
 
 # %% in_two wrong: gathers all terms and adds them
 def all_reduce(C):
-    terms = jax.lax.all_gather(C, "X", tiled=False, to="invarying")
-    return terms.sum(0)
+    return jax.lax.all_gather(C, "X", to="invarying").sum(axis=0)
 
 
-# %% in_two wrong: always the first dimension
+# %% in_two wrong: the dimension that N divides
 def all_reduce(C):
-    piece = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-    return jax.lax.all_gather(piece, "X", axis=0, tiled=True, to="invarying")
-
-
-# %% in_two wrong: always the last dimension
-def all_reduce(C):
-    dim = C.ndim - 1
+    N = jax.lax.axis_size("X")
+    dim = [size % N == 0 for size in C.shape].index(True)
     piece = jax.lax.psum_scatter(C, "X", scatter_dimension=dim, tiled=True)
     return jax.lax.all_gather(piece, "X", axis=dim, tiled=True, to="invarying")
 
 
-# %% in_two wrong: does not say that all are alike
+# %% in_two wrong: pads rows
 def all_reduce(C):
     N = jax.lax.axis_size("X")
-    dim = [size % N == 0 for size in C.shape].index(True)
-    piece = jax.lax.psum_scatter(C, "X", scatter_dimension=dim, tiled=True)
-    return jax.lax.all_gather(piece, "X", axis=dim, tiled=True)
+    pad = [(0, -len(C) % N)] + [(0, 0)] * (C.ndim - 1)
+    piece = jax.lax.psum_scatter(jnp.pad(C, pad), "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    return whole[: len(C)]
+
+
+# %% in_two wrong: pads where nothing is missing
+def all_reduce(C):
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (0, N - flat.size % N))
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    return whole[: C.size].reshape(C.shape)
+
+
+# %% in_two wrong: the rest is cut off
+def all_reduce(C):
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = flat[: flat.size // N * N]
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    whole = jnp.pad(whole, (0, C.size - whole.size))
+    return whole.reshape(C.shape)
+
+
+# %% in_two wrong: pads in front, and takes the front
+def all_reduce(C):
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (-flat.size % N, 0))
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    return whole[: C.size].reshape(C.shape)
+
+
+# %% in_two wrong: pads to a multiple of N numbers for each device
+def all_reduce(C):
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (0, -flat.size % N**2))
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    return whole[: C.size].reshape(C.shape)
+
+
+# %% in_two wrong: does not say that all are alike
+def all_reduce(C):
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (0, -flat.size % N))
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    whole = jax.lax.all_gather(piece, "X", tiled=True)
+    return whole[: C.size].reshape(C.shape)
 
 
 # %% in_two wrong: the mean
 def all_reduce(C):
-    N = jax.lax.axis_size("X")
-    dim = [size % N == 0 for size in C.shape].index(True)
-    piece = jax.lax.psum_scatter(C, "X", scatter_dimension=dim, tiled=True)
-    return jax.lax.all_gather(
-        piece / N, "X", axis=dim, tiled=True, to="invarying"
-    )
-
-
-# %% in_two wrong: only the ReduceScatter
-def all_reduce(C):
-    N = jax.lax.axis_size("X")
-    dim = [size % N == 0 for size in C.shape].index(True)
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=dim, tiled=True)
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (0, -flat.size % N))
+    piece = jax.lax.psum_scatter(flat, "X", tiled=True)
+    piece = piece / N
+    whole = jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
+    return whole[: C.size].reshape(C.shape)
 
 
 # %% in_two wrong: gathers first, and scatters the copies
 def all_reduce(C):
-    N = jax.lax.axis_size("X")
-    dim = [size % N == 0 for size in C.shape].index(True)
-    whole = jax.lax.all_gather(C, "X", axis=dim, tiled=True)
-    return jax.lax.psum_scatter(whole, "X", scatter_dimension=dim, tiled=True)
+    N, flat = jax.lax.axis_size("X"), C.ravel()
+    flat = jnp.pad(flat, (0, -flat.size % N))
+    whole = jax.lax.all_gather(flat, "X").sum(axis=0)
+    piece = jax.lax.psum_scatter(whole, "X", tiled=True) / N
+    return jax.lax.all_gather(piece, "X", tiled=True, to="invarying")
 
 
-# %% in_two right: as one flat vector
-def all_reduce(C):
-    piece = jax.lax.psum_scatter(
-        C.reshape(-1), "X", scatter_dimension=0, tiled=True
-    )
-    flat = jax.lax.all_gather(piece, "X", axis=0, tiled=True, to="invarying")
-    return flat.reshape(C.shape)
-
-
-# %% in_two right: the dimension first of all
+# %% in_two right: rows of N numbers, the last one filled
 def all_reduce(C):
     N = jax.lax.axis_size("X")
-    dim = max(range(C.ndim), key=lambda d: C.shape[d] % N == 0)
-    turned = jnp.moveaxis(C, dim, 0)
-    turned = turned.reshape(N, -1, *turned.shape[1:])
-    piece = jax.lax.psum_scatter(turned, "X", tiled=False)
-    whole = jax.lax.all_gather(piece, "X", axis=0, tiled=True, to="invarying")
-    return jnp.moveaxis(whole, 0, dim)
+    rows = -(-C.size // N)
+    filled = jnp.zeros(rows * N, C.dtype).at[: C.size].set(C.ravel())
+    columns = filled.reshape(rows, N)
+    piece = jax.lax.psum_scatter(columns, "X", scatter_dimension=1)
+    whole = jax.lax.all_gather(piece, "X", axis=1, to="invarying")
+    return whole.ravel()[: C.size].reshape(C.shape)
+
+
+# %% in_two right: zeros in front
+def all_reduce(C):
+    N = jax.lax.axis_size("X")
+    more = jnp.zeros(-C.size % N, C.dtype)
+    flat = jnp.concatenate([more, C.reshape(-1)])
+    piece = jax.lax.psum_scatter(flat.reshape(N, -1), "X")
+    whole = jax.lax.all_gather(piece, "X", to="invarying")
+    return whole.reshape(-1)[more.size :].reshape(C.shape)
 
 
 # %% exchange wrong: the library's AllToAll

@@ -14,9 +14,33 @@ import numpy as np
 from jax import P, lax
 from jax.sharding import AxisType, NamedSharding
 
+from shardlab import count
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.matrices import layouts
 from shardlab.checks.question import WrongAnswer
+
+__all__ = [
+    "check_all_reduce",
+    "check_both_ways",
+    "check_edits",
+    "check_exchange",
+    "check_formulas",
+    "check_gradient",
+    "check_line_gather",
+    "check_line_scatter",
+    "check_matrices",
+    "check_plans",
+    "grade_all_reduce",
+    "grade_both_ways",
+    "grade_edits",
+    "grade_exchange",
+    "grade_formulas",
+    "grade_gradient",
+    "grade_line_gather",
+    "grade_line_scatter",
+    "grade_matrices",
+    "grade_plans",
+]
 
 # --- 1: collectives as edits -------------------------------------------------
 
@@ -140,6 +164,8 @@ FIRST = "you put the new letter first; it cuts what the others left, so last"
     (["XY", ""], "", "AllGather", "X", 0),
     (["", "YX"], "", "AllToAll", "Y", 0),
     (["X", ""], "", "AllToAll", "X", 0),
+    (["X", ""], "", "ReduceScatter", "X", 1),
+    (["Y", ""], "X", "AllToAll", "X", 1),
 )
 def check_edits(cuts, sums, collective, axis, dim):
     """Question 1: the layout that a collective over one axis leaves."""
@@ -509,8 +535,11 @@ def grade_line_scatter():
 # --- 5 to 7: sums and exchanges ----------------------------------------------
 
 
+KINDS = {"reduce_scatter": "psum_scatter", "all_gather": "all_gather"}
+
+
 @question.visible(
-    "all_reduce", (4, [6, 8]), (4, [8, 6]), (4, [5, 8, 3]), (3, [2, 6])
+    "all_reduce", (4, [5, 3]), (4, [8, 2]), (3, [7]), (5, [2, 3, 1])
 )
 def check_all_reduce(N, shape, seed=0):
     """Question 5: an AllReduce of terms of this shape in two halves."""
@@ -526,7 +555,15 @@ def check_all_reduce(N, shape, seed=0):
         )
     answer.allow("psum_scatter", "all_gather")
     answer.uses("psum_scatter", "all_gather")
-    answer.exactly(volume=2 * terms[0].nbytes)
+    most = (N - 1) * -(-terms[0].size // N) * x.itemsize
+    for kind, name in KINDS.items():
+        moves = [c for c in answer.collectives() if c.kind == kind]
+        if (sent := count.sent(moves)) > most:
+            raise WrongAnswer(
+                f"{asked}: a device sends {sent:,} bytes by {name}, and "
+                f"{most:,} are enough: with fewer than N zeros more, N cuts "
+                "the numbers evenly"
+            )
     total = terms.sum(0)
     compare.close(
         asked,
@@ -537,15 +574,35 @@ def check_all_reduce(N, shape, seed=0):
             (total / N, "you give the mean"),
             (total * N, f"yours is {N} times the sum"),
             (terms[0], "you give one device's term"),
+            *_mistaken_padding(total, N),
         ],
         show=True,
     )
 
 
+def _mistaken_padding(total, N):
+    """What mistakes with the padding of question 5 return."""
+    flat, missing = total.ravel(), -total.size % N
+    cut = flat[: flat.size // N * N]
+    front = np.pad(flat, (missing, 0))[: flat.size]
+    return [
+        (
+            np.pad(cut, (0, flat.size - cut.size)).reshape(total.shape),
+            "the numbers at the end, which N does not divide, are lost",
+        ),
+        (
+            front.reshape(total.shape),
+            "you pad in front and take it off at the end",
+        ),
+    ]
+
+
 def grade_all_reduce():
     """Question 5 with other shapes."""
     draw = question.draw("in_two")
-    for N, *shape in ((3, 5, 15, 2), (3, 4, 7, 3), (8, 24, 5), (5, 10, 3)):
+    for N in (2, 3, 7, 8):
+        shape = draw.integers(1, 8, int(draw.integers(1, 4))).tolist()
+        check_all_reduce(N, [2 * N + 1, *shape[1:]], _seed(draw))
         check_all_reduce(N, shape, _seed(draw))
 
 
