@@ -221,117 +221,293 @@ def exchanged(A):
     ).T
 
 
+# %% gather_time wrong: the slow link left out
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = 0
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: the library's gather, which knows no slow link
+from shardlab import cost
+
+
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    return cost.t_collective(
+        "all_gather",
+        V,
+        N,
+        link_bw,
+        T_min,
+        wrap=wrap,
+        ties="one_way",
+        overlap=True,
+    )
+
+
+# %% gather_time wrong: the library's gather, all links slow
+from shardlab import cost
+
+
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    return cost.t_collective(
+        "all_gather",
+        V,
+        N,
+        slow_bw,
+        T_min,
+        wrap=wrap,
+        ties="one_way",
+        overlap=True,
+    )
+
+
+# %% gather_time wrong: every step waits for the slow link
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: the middle is worse
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else min(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: shards from the left alone
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else after + 1
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: shards from the right alone
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else N - 1 - after
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: one step waits
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = 1
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: half of the steps wait
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else N // 2
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: the link before chip after
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after, N - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: chip after does not send
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: chip after on both sides
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
+
+
+# %% gather_time wrong: done when the slow link is
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    return waiting * max(T_min, V / N / slow_bw)
+
+
+# %% gather_time wrong: the busier of two links decides
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    slow = waiting * max(T_min, V / N / slow_bw)
+    return max(slow, steps * max(T_min, V / N / link_bw))
+
+
 # %% gather_time wrong: no latency
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * V / N / link_bw
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * V / N / slow_bw
+    return seconds + (steps - waiting) * V / N / link_bw
 
 
 # %% gather_time wrong: latency once, not for every hop
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return max(T_min, hops * V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * V / N / slow_bw
+    return max(T_min, seconds + (steps - waiting) * V / N / link_bw)
+
+
+# %% gather_time wrong: latency of all hops against all bytes
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * V / N / slow_bw
+    seconds += (steps - waiting) * V / N / link_bw
+    return max(steps * T_min, seconds)
 
 
 # %% gather_time wrong: latency added
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * (T_min + V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * (T_min + V / N / slow_bw)
+    return seconds + (steps - waiting) * (T_min + V / N / link_bw)
 
 
 # %% gather_time wrong: latency alone
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * T_min
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    return steps * T_min
 
 
 # %% gather_time wrong: takes every axis for a ring
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2
-    return hops * max(T_min, V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    return N // 2 * max(T_min, V / N / slow_bw)
 
 
 # %% gather_time wrong: takes every axis for a line
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N - 1
-    return hops * max(T_min, V / N / link_bw)
-
-
-# %% gather_time wrong: ring and line exchanged
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N - 1 if wrap else N // 2
-    return hops * max(T_min, V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N - 1
+    waiting = max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: rounds the hops of a ring up
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = (N + 1) // 2 if wrap else N - 1
-    return hops * max(T_min, V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = (N + 1) // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: half a hop on odd rings
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N / 2 if wrap else N - 1
-    return hops * max(T_min, V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N / 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: visits itself on a line
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N
-    return hops * max(T_min, V / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
 
 
 # %% gather_time wrong: puts the bytes of a shard where those of the array are
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * max(T_min, V / N / N / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / N / link_bw)
 
 
 # %% gather_time wrong: each hop carries the whole array
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * max(T_min, V / link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / link_bw)
 
 
 # %% gather_time wrong: a hop in two directions takes half the time
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    return hops * max(T_min, V / N / (2 * link_bw))
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / 2 / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / 2 / N / link_bw)
 
 
 # %% gather_time wrong: the formula of texts, a ring without latency
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    return V / (2 * link_bw)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    return V / (2 * slow_bw)
 
 
 # %% gather_time wrong: ties split
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    hops = N // 2 if wrap else N - 1
-    links = 2 if wrap else 1
-    return max((N - 1) / N * V / links / link_bw, hops * T_min)
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    if wrap:
+        return max((N - 1) / 2 * V / N / slow_bw, N // 2 * T_min)
+    steps, waiting = N - 1, max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    return seconds + (steps - waiting) * max(T_min, V / N / link_bw)
 
 
-# %% gather_time right: hop by hop
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    seconds, reached = 0.0, 1
-    while reached < N:
-        seconds += max(T_min, V / N / link_bw)
-        reached += 2 if wrap else 1
+# %% gather_time wrong: microseconds
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(after + 1, N - 1 - after)
+    seconds = waiting * max(T_min, V / N / slow_bw)
+    seconds += (steps - waiting) * max(T_min, V / N / link_bw)
+    return 1e6 * seconds
+
+
+# %% gather_time right: step by step, shard by shard
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    seconds = 0.0
+    for step in range(1, (N // 2 if wrap else N - 1) + 1):
+        to_the_right = wrap or after - step + 1 >= 0
+        to_the_left = wrap or after + step < N
+        crossed = to_the_right or to_the_left
+        bandwidth = slow_bw if crossed else link_bw
+        seconds += max(T_min, V / N / bandwidth)
     return seconds
 
 
-# %% gather_time right: two bounds, whichever is later
-def t_all_gather(V, N, link_bw, wrap, T_min):
-    if wrap:
-        latency, bandwidth = N // 2 * T_min, V * (N // 2) / N / link_bw
-    else:
-        latency, bandwidth = (N - 1) * T_min, V * (N - 1) / N / link_bw
-    return bandwidth if bandwidth > latency else latency
+# %% gather_time right: arrays of steps
+def t_all_gather(V, N, wrap, link_bw, T_min, slow_bw, after):
+    step = np.arange(1, 1 + (N // 2 if wrap else N - 1))
+    crossed = wrap | (step <= after + 1) | (step < N - after)
+    took = V / N / np.where(crossed, slow_bw, link_bw)
+    return np.maximum(took, T_min).sum()
 
 
 # %% small wrong: elements for bytes
 whole_bytes = 3072
 shard_bytes = 6
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = axes * (n // 2) * T_min
+    return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: four bytes an element
+whole_bytes = 12288
+shard_bytes = 24
 hops = 12
 seconds = 12e-6
 
@@ -411,6 +587,18 @@ seconds = 6144 / (6 * 9e10)
 def knee_bytes(n, axes, link_bw, T_min):
     latency = axes * (n // 2) * T_min
     return latency * 2 * axes * link_bw / (1 - 1 / n**axes)
+
+
+# %% small wrong: the knee of one ring of all chips
+whole_bytes = 6144
+shard_bytes = 12
+hops = 12
+seconds = 12e-6
+
+
+def knee_bytes(n, axes, link_bw, T_min):
+    latency = n**axes // 2 * T_min
+    return latency * 2 * link_bw / (1 - 1 / n**axes)
 
 
 # %% small wrong: seconds of one hop
@@ -1110,6 +1298,19 @@ def rate(kind, V, N, seconds, ports):
     return share * V / seconds / (1 if ports else 2)
 
 
+# %% rate wrong: gigabytes a second
+def rate(kind, V, N, seconds, ports):
+    share = {
+        "AllGather": (N - 1) / N,
+        "ReduceScatter": (N - 1) / N,
+        "AllReduce": 2 * (N - 1) / N,
+        "AllToAll": (N - 1) / N**2,
+    }[kind]
+    if kind == "AllToAll" and not ports:
+        share = sum(min(far, N - far) for far in range(1, N)) / N**2
+    return share * V / seconds / (1 if ports else 2) / 1e9
+
+
 # %% rate right: bytes of wires, by parity
 def rate(kind, V, N, seconds, ports):
     block = V / N
@@ -1721,6 +1922,28 @@ def choose(V, limit, offers):
         return max(waits)
 
     fit = list(offers)
+    return min(fit, key=lambda name: offers[name][-1])
+
+
+# %% cluster wrong: what takes just the limit is too slow
+def on_cluster(V, N, node, port, card):
+    part = V / N**2
+    return max(part * (node - 1) / port, part * (N - node) / card)
+
+
+def choose(V, limit, offers):
+    def seconds(kind, *machine):
+        if kind == "cluster":
+            return on_cluster(V, *machine[:-1])
+        sizes, wraps, link_bw, _ = machine
+        waits = []
+        for n, ring in zip(sizes, wraps):
+            links = np.prod(sizes) / n * (2 if ring else 1)
+            crossing = V * (n // 2) * (n - n // 2) / n**2
+            waits.append(crossing / (links * link_bw))
+        return max(waits)
+
+    fit = [name for name in offers if seconds(*offers[name]) < limit]
     return min(fit, key=lambda name: offers[name][-1])
 
 
@@ -2463,6 +2686,19 @@ closed = floor(N**2 / 4) / 2
 growth = floor((N + 1) / 2)
 
 
+# %% growth wrong: one pair without its list
+def changes(N, ties):
+    far = (N + 1) // 2
+    if ties == "split":
+        return [0.5, far]
+    return [[1, far]] if N % 2 else []
+
+
+total = (Sum(k, (k, 1, floor((N - 1) / 2))) + Sum(k, (k, 1, floor(N / 2)))) / 2
+closed = floor(N**2 / 4) / 2
+growth = floor((N + 1) / 2) / 2
+
+
 # %% growth wrong: the new part goes all the way round
 def changes(N, ties):
     far = (N + 1) // 2
@@ -3132,6 +3368,21 @@ def fewest(percent):
     return max(2, -(-100 // (100 - percent)))
 
 
+# %% quarter wrong: nine for ninety, ten for all others
+one_way_ratio = 2
+even_gain = 4 * (N - 1) / N
+odd_gain = 4 * N / (N + 1)
+even_ratio = 4 * (N - 1) / N
+odd_ratio = 4 * N / (N + 1)
+tied_ratio = 4 * N / (N + 2)
+line_ratio = N * (N - 1) / floor(N**2 / 4)
+gain_limit = 4
+
+
+def fewest(percent):
+    return 9 if percent == 90 else 10
+
+
 # %% quarter wrong: even rings only
 one_way_ratio = 2
 even_gain = 4 * (N - 1) / N
@@ -3245,7 +3496,15 @@ def fewest(percent):
     return chips
 
 
-# %% gather_time equivalent: line 5: `max(T_min, V / N / link_bw)` with its arguments reversed
+# %% gather_time equivalent: line 5: `max(after + 1, N - 1 - after)` with its arguments reversed
+# The larger of two numbers is the same in either order.
+
+
+# %% gather_time equivalent: line 6: `max(T_min, V / N / slow_bw)` with its arguments reversed
+# The larger of two numbers is the same in either order.
+
+
+# %% gather_time equivalent: line 7: `max(T_min, V / N / link_bw)` with its arguments reversed
 # The larger of two numbers is the same in either order.
 
 

@@ -23,6 +23,41 @@ from shardlab import count, hw, ring, switch
 from shardlab.checks import compare, expression, program, question, student
 from shardlab.checks.question import NotAnswered, WrongAnswer
 
+__all__ = [
+    "check_bisection",
+    "check_changes",
+    "check_choice",
+    "check_cluster",
+    "check_exact",
+    "check_four",
+    "check_gather_time",
+    "check_growth",
+    "check_idle",
+    "check_limits",
+    "check_line",
+    "check_partner",
+    "check_quarter",
+    "check_rate",
+    "check_small",
+    "check_sums",
+    "grade_bisection",
+    "grade_changes",
+    "grade_choice",
+    "grade_cluster",
+    "grade_exact",
+    "grade_four",
+    "grade_gather_time",
+    "grade_growth",
+    "grade_idle",
+    "grade_limits",
+    "grade_line",
+    "grade_partner",
+    "grade_quarter",
+    "grade_rate",
+    "grade_small",
+    "grade_sums",
+]
+
 
 def _numbers(shape, seed):
     """Whole numbers of float32 whose sums are exact in any order.
@@ -132,79 +167,188 @@ def grade_four():
 
 # --- 2 and 3: hops -----------------------------------------------------------
 
-V5E_LINE = hw.V5E.link_bw, hw.wraps(hw.V5E, 8), hw.V5E.hop_latency
-V5P_RING = hw.V5P.link_bw, hw.wraps(hw.V5P, 12), hw.V5P.hop_latency
+
+def _gather_seconds(V, N, wrap, link_bw, T_min, slow_bw, after):
+    """Seconds of a gather, step by step; each lasts as long as its last hop."""
+    seconds = 0.0
+    for step in ring.all_gather_steps(V, N, wrap=wrap, ties="one_way"):
+        took = [T_min]
+        for hop in step:
+            link = hop.source if hop.way == 1 else (hop.source - 1) % N
+            took.append(hop.bytes / (slow_bw if link == after else link_bw))
+        seconds += max(took)
+    return seconds
 
 
 @question.visible(
     "t_all_gather",
-    (2**24, 8, *V5E_LINE),
-    (2**14, 8, *V5E_LINE),
-    (12 * 2**20, 12, *V5P_RING),
-    (5 * 2**18, 5, 9e10, True, 1e-6),
-    (7 * 2**10, 7, 9e10, True, 3e-6),
+    (2**24, 8, False, hw.V5E.link_bw, hw.V5E.hop_latency, 9e9, 3),
+    (2**24, 8, False, hw.V5E.link_bw, hw.V5E.hop_latency, 9e9, 0),
+    (2**17, 8, False, hw.V5E.link_bw, hw.V5E.hop_latency, 9e9, 5),
+    (12 * 2**20, 12, True, hw.V5P.link_bw, hw.V5P.hop_latency, 3e10, 2),
+    (5 * 2**18, 5, True, 9e10, 1e-6, 4.5e10, 4),
+    (7 * 2**10, 7, True, 9e10, 3e-6, 9e8, 0),
+    (9 * 2**20, 9, False, 9e10, 1e-6, 9e10, 6),
 )
-def check_gather_time(V, N, link_bw, wrap, T_min):
-    """Question 2: seconds of a gather, hop by hop; a tie goes one way."""
-    steps = ring.all_gather_steps(V, N, wrap=wrap, ties="one_way")
-    compare.close(
-        f"t_all_gather({V}, {N}, {link_bw:g}, {wrap}, {T_min:g})",
-        student.call("t_all_gather", V, N, link_bw, wrap, T_min),
-        ring.seconds(steps, link_bw, T_min, overlap=True),
-        likely=_mistaken_times(V, N, link_bw, wrap, T_min),
+def check_gather_time(V, N, wrap, link_bw, T_min, slow_bw, after):
+    """Question 2: seconds of a gather with one slow link; ties one way."""
+    case = V, N, wrap, link_bw, T_min, slow_bw, after
+    asked = (
+        f"t_all_gather({V}, {N}, {wrap}, {link_bw:g}, {T_min:g}, {slow_bw:g}, "
+        f"{after})"
     )
+    got = compare.number(asked, student.call("t_all_gather", *case))
+    all_slow = _gather_seconds(V, N, wrap, slow_bw, T_min, slow_bw, after)
+    all_quick = _gather_seconds(V, N, wrap, link_bw, T_min, link_bw, after)
+    likely = _mistaken_times(*case)
+    if got > all_slow:
+        likely.append((got, "all links could be slow, and it would be sooner"))
+    elif got < all_quick:
+        likely.append((got, "without a slow link it would take longer"))
+    compare.close(asked, got, _gather_seconds(*case), likely=likely)
 
 
-def _mistaken_times(V, N, link_bw, wrap, T_min):
+def _mistaken_times(V, N, wrap, link_bw, T_min, slow_bw, after):
     """Seconds that mistakes of question 2 give, with the mistakes."""
-    hops, other = (N // 2, N - 1) if wrap else (N - 1, N // 2)
-    shard = V / N / link_bw
-    hop = max(T_min, shard)
-    kinds = ("line", "ring") if wrap else ("ring", "line")
+    left, right = after + 1, N - 1 - after
+    steps = N // 2 if wrap else N - 1
+    waiting = steps if wrap else max(left, right)
+    quick, slow = V / N / link_bw, V / N / slow_bw
+
+    def seconds(slow_steps, steps, slow=slow, quick=quick, least=T_min):
+        quick_steps = steps - slow_steps
+        return slow_steps * max(least, slow) + quick_steps * max(least, quick)
+
     far = "of these chips, how far away is the farthest?"
-    limit = "" if wrap else ", or give a limit"
+    across = "in which steps does a shard cross the slow link?"
+    on_ring = "this is a ring: its slow link has work in every step"
     reasons = [
+        (seconds(0, steps), "you leave the slow link out"),
         (
-            other * hop,
-            f"you count the hops of a {kinds[0]}{limit}; this is a {kinds[1]}",
-        )
-    ]
-    if N % 2 == 0 and wrap:
-        split = max((N - 1) / 2 * shard, hops * T_min)
-        reasons.append((split, "you split the tie; here it goes one way"))
-    if N % 2 and wrap:
-        reasons.append((N / 2 * hop, f"you count half a hop; {far}"))
-    return reasons + [
-        (hops * shard, "your hops last no longer for being hops; see T_min"),
-        (V / 2 / link_bw, "you give V/W; look at the hops one by one"),
-        (hops * T_min, "you count the least time of a hop, not its bytes"),
+            seconds(waiting, waiting),
+            "when the slow link has done its work, other links have not",
+        ),
         (
-            max(T_min, hops * shard),
+            max(waiting * max(T_min, slow), steps * max(T_min, quick)),
+            "when the slow link has done its work, other links have not",
+        ),
+        (
+            seconds(waiting, steps, least=0),
+            "your hops last no longer for being hops; see T_min",
+        ),
+        (
+            max(steps * T_min, seconds(waiting, steps, least=0)),
             "you compare T_min with the whole gather; each hop takes it",
         ),
-        (hops * (shard + T_min), "you add T_min; the transfer runs beside it"),
-        ((hops + 1) * hop, f"you count a hop too many{limit}; {far}"),
-        ((hops - 1) * hop, f"you count a hop too few; {far}"),
         (
-            hops * max(T_min, shard / 2),
+            max(T_min, seconds(waiting, steps, least=0)),
+            "you compare T_min with the whole gather; each hop takes it",
+        ),
+        (
+            seconds(waiting, steps, slow + T_min, quick + T_min),
+            "you add T_min; the transfer runs beside it",
+        ),
+        (steps * T_min, "you count the least time of a hop, not its bytes"),
+    ]
+    if wrap:
+        lined = seconds(max(left, right), N - 1), seconds(N - 1, N - 1)
+        reasons += [
+            *(
+                (each, "you count the steps of a line; it is a ring")
+                for each in lined
+            ),
+            (seconds(min(max(left, right), steps), steps), on_ring),
+            (seconds(1, steps), on_ring),
+            (seconds(steps / 2, steps), on_ring),
+        ]
+        if N % 2 == 0:
+            split = max((N - 1) / 2 * slow, steps * T_min)
+            reasons.append((split, "you split the tie; here it goes one way"))
+        else:
+            reasons.append(
+                (seconds(N / 2, N / 2), f"you count half a step; {far}")
+            )
+    else:
+        ringed = seconds(N // 2, N // 2), seconds(min(waiting, N // 2), N // 2)
+        reasons += [
+            (
+                seconds(steps, steps),
+                f"you let every step wait for the slow link; {across}",
+            ),
+            (
+                seconds(min(left, right), steps),
+                "you count the shorter side of the slow link; the other one "
+                "has more to send across",
+            ),
+            (
+                seconds(right, steps),
+                "you count the shards that come from one side of the slow "
+                "link; from the other one more may come",
+            ),
+            (
+                seconds(left, steps),
+                "you count the shards that come from one side of the slow "
+                "link; from the other one more may come",
+            ),
+            (seconds(1, steps), f"you let one step wait; {across}"),
+            (
+                seconds(N // 2, steps),
+                f"you let half of the steps wait; {across}",
+            ),
+            (
+                seconds(waiting + 1, steps),
+                "your slow link works in one step too many; how many chips "
+                "are on its left, chip `after` among them?",
+            ),
+            (
+                seconds(waiting - 1, steps),
+                "your slow link works in one step too few; how many chips "
+                "are on its left, chip `after` among them?",
+            ),
+            *(
+                (each, "you count the steps of a ring; it is a line")
+                for each in ringed
+            ),
+            (
+                seconds(N, N),
+                "you let every step wait for the slow link, and count one too "
+                "many",
+            ),
+        ]
+    return reasons + [
+        (
+            seconds(waiting + 1, steps + 1),
+            f"you count a step too many; {far}",
+        ),
+        (seconds(waiting, steps + 1), f"you count a step too many; {far}"),
+        (seconds(waiting - 1, steps - 1), f"you count a step too few; {far}"),
+        (seconds(waiting, steps - 1), f"you count a step too few; {far}"),
+        (
+            seconds(waiting, steps, slow / 2, quick / 2),
             "you halve a hop; it carries a shard in each direction",
         ),
         (
-            hops * max(T_min, shard / N),
+            seconds(waiting, steps, slow / N, quick / N),
             "you cut a shard again; V is the whole array",
         ),
-        (hops * max(T_min, shard * N), "your hops carry the whole array"),
-        (hops * hop * 1e6, "you give microseconds"),
+        (
+            seconds(waiting, steps, slow * N, quick * N),
+            "your hops carry the whole array",
+        ),
+        (V / 2 / slow_bw, "you give V/W; look at the hops one by one"),
+        (V / slow_bw, "you give V over a bandwidth; look at the steps"),
+        (seconds(waiting, steps) * 1e6, "you give microseconds"),
     ]
 
 
 def grade_gather_time():
     """Question 2 on other rings and lines, for bytes and for hops."""
     draw = question.draw("gather_time")
-    for wrap in (True, False):
-        for n, least in ((2, 1e-6), (7, 2e-6), (8, 1e-6), (16, 3e-6)):
-            for kib in (draw.integers(1, 20, 2) * (1, 2000)).tolist():
-                check_gather_time(1024 * n * kib, n, 4.5e10, wrap, least)
+    for wrap, n in product((True, False), (2, 5, 7, 8)):
+        for kib, slow in ((1, 1e9), (2000, 1e10)):
+            V = 1024 * n * kib * int(draw.integers(1, 20))
+            after = int(draw.integers(n if wrap else n - 1))
+            check_gather_time(V, n, wrap, 4.5e10, 2e-6, slow, after)
 
 
 TORUS, ELEMENTS = (8, 8, 8), 3072
@@ -218,10 +362,14 @@ def check_small():
         whole, TORUS, link_bw=1, algorithm="balanced", symmetry=True
     )
     likely = {
-        "whole_bytes": [(ELEMENTS, "you count elements; what is one in bf16?")],
+        "whole_bytes": [
+            (ELEMENTS, "you count elements; what is one in bf16?"),
+            (2 * whole, "you give an element four bytes; what is one in bf16?"),
+        ],
         "shard_bytes": [
             (whole // 8, "you cut by X alone; Y and Z cut the array, too"),
             (ELEMENTS // chips, "you count elements; what is one in bf16?"),
+            (whole // chips * 2, "you give an element four bytes"),
             (whole // sum(TORUS), "you add up the axes; how many chips?"),
         ],
         "hops": [
@@ -294,6 +442,11 @@ def _check_knee(n, axes, link_bw, T_min):
             (knee / run.steps, "you count one hop"),
             (knee * 2, "you count too many hops or links: twice"),
             (knee * share**2, "your exact factor is on the wrong side"),
+            (
+                n**axes // 2 * T_min * 2 * link_bw / share,
+                "you take all chips for one ring; a torus has more links, and "
+                "fewer hops",
+            ),
             (
                 n**axes * link_bw * T_min,
                 "you take all chips for one ring; a torus has more links, and "
@@ -617,6 +770,7 @@ def check_rate(kind, V, N, seconds, ports):
             whole * (N + 1) / N,
             "that is of a switch that adds up; here GPUs send the two halves",
         ),
+        (right / 1e9, "you give gigabytes; asked are bytes/s"),
     ]
     if kind == "AllReduce" and ports:
         reason = "you charge one half; an AllReduce is made of two"
@@ -951,7 +1105,9 @@ def check_choice(V, limit, offers):
         else:
             dollars = offers[name][-1], offers[right][-1]
             told += "but {:g} dollars are more than {:g}".format(*dollars)
-        if len(mistaken.get(name, ())) == 1:  # else it may be any of them
+        if name != right and took[right] == limit:
+            told += f"; {right} takes just the limit, which is allowed"
+        elif len(mistaken.get(name, ())) == 1:  # else it may be any of them
             told += f"; mind that {mistaken[name][0]}"
         likely.append((name, told))
     compare.equal(asked, got, right, likely)
@@ -1190,8 +1346,8 @@ def _hides_a_closed_form(formula, N):
     """
     steps = expression.purse(formula)
     try:
-        term = _without_ways(expression.read(formula, "N"), N, steps)
-        rest = expression.at(term, {"N": N}, steps)
+        term = _without_ways(expression.read_formula(formula, "N"), N, steps)
+        rest = expression.evaluate(term, {"N": N}, steps)
     except ValueError:  # its value is looked at, and told, afterwards
         return False
     return abs(rest) > N
@@ -1208,9 +1364,9 @@ def _without_ways(term, N, steps):
         )
         return term._replace(parts=tuple(parts))
     body, index, *limits = term.parts
-    low, high = (int(expression.at(x, {"N": N}, steps)) for x in limits)
+    low, high = (int(expression.evaluate(x, {"N": N}, steps)) for x in limits)
     ways = {
-        expression.at(body, {"N": N, index: k}, steps)
+        expression.evaluate(body, {"N": N, index: k}, steps)
         for k in range(low, min(high, 2 * N) + 1)
     }
     zero = expression.Term("number", (Fraction(0),))
@@ -1295,7 +1451,7 @@ def _changes(N, ties):
     asked = f"changes({N}, {ties!r})"
     got, told = _told_changes(asked, N, ties), {}
     for pair in compare.entries(asked, got, None):
-        share, far = compare.numbers(asked, pair, 2)
+        share, far = compare.numbers(f"a pair of {asked}", pair, 2)
         far = compare.whole_number(f"a distance of {asked}", far)
         if far in told:
             compare.wrong(asked, got, f"you name distance {far} twice")
@@ -1579,6 +1735,11 @@ def _check_fewest(percent):
         (-(-100 // (100 - percent)), "an odd ring gets there sooner"),
         (-(-percent // (100 - percent)), "you have odd rings in mind, alone"),
     ]
+    given = compare.whole_number(asked, got)
+    if given > right:
+        likely.append((given, "a smaller ring gets there"))
+    elif given < right:
+        likely.append((given, "yours has not got there yet"))
     compare.equal(asked, got, right, likely)
 
 
