@@ -4,115 +4,6 @@
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
 
-# %% cases wrong: axes as sets, whatever their order
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if set(summed) != set(other):
-        return "misfit"
-    if set(rows) & set(columns):
-        return "diagonal"
-    return [[rows, columns], summed]
-
-
-# %% cases wrong: forgets that an axis can come twice
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed != other:
-        return "misfit"
-    return [[rows, columns], summed]
-
-
-# %% cases wrong: forgets the sums
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed != other:
-        return "misfit"
-    if set(rows) & set(columns):
-        return "diagonal"
-    return [[rows, columns], ""]
-
-
-# %% cases wrong: one factor cut along the contraction is good enough
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed and other and summed != other:
-        return "misfit"
-    if set(rows) & set(columns):
-        return "diagonal"
-    return [[rows, columns], summed or other]
-
-
-# %% cases wrong: looks for the diagonal first
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if set(rows) & set(columns):
-        return "diagonal"
-    if summed != other:
-        return "misfit"
-    return [[rows, columns], summed]
-
-
-# %% cases wrong: only whole subscripts are compared
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed != other:
-        return "misfit"
-    if rows and rows == columns:
-        return "diagonal"
-    return [[rows, columns], summed]
-
-
-# %% cases right: counts letters
-def multiplied(A, B):
-    if A[1] != B[0]:
-        return "misfit"
-    letters = A[0] + A[1] + B[1]
-    if any(letters.count(letter) > 1 for letter in letters):
-        return "diagonal"
-    return [[A[0], B[1]], "".join(sorted(A[1]))]
-
-
-# %% cases right: a case at a time
-def multiplied(A, B):
-    match (A[1] == B[0], [axis for axis in A[0] if axis in B[1]]):
-        case (False, _):
-            return "misfit"
-        case (True, []):
-            return ([A[0], B[1]], A[1])
-        case _:
-            return "diagonal"
-
-
-# %% cases wrong: sums over the axes of A alone, sorted
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if sorted(summed) != sorted(other):
-        return "misfit"
-    if set(rows) & set(columns):
-        return "diagonal"
-    return [[rows, columns], "".join(sorted(summed))]
-
-
-# %% cases wrong: refuses every axis that comes twice
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed != other:
-        return "misfit"
-    if summed or set(rows) & set(columns):
-        return "diagonal"
-    return [[rows, columns], summed]
-
-
-# %% cases wrong: rows and columns exchanged
-def multiplied(A, B):
-    (rows, summed), (other, columns) = A, B
-    if summed != other:
-        return "misfit"
-    if set(rows) & set(columns):
-        return "diagonal"
-    return [[columns, rows], summed]
-
-
 # %% gathers wrong: all before or all after
 def gathers(I, J, K, X, Y):
     A, B, C = 2 * I * J * (X - 1) / X, 2 * J * K * (Y - 1) / Y, 2 * I * K
@@ -290,253 +181,6 @@ def gathers(I, J, K, X, Y):
     return ["", "A", "B", "AB"][where], float(sent[where])
 
 
-# %% two wrong: as it was
-def two_at_once(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    C = jax.lax.psum(A @ B, "Y")
-    part = C.shape[1] // jax.lax.axis_size("Y")
-    start = part * jax.lax.axis_index("Y")
-    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
-
-
-# %% two wrong: multiplies what is there
-def two_at_once(A, B):
-    C = A @ B
-    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% two wrong: adds up nothing
-def two_at_once(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    C = A @ B
-    part = C.shape[1] // jax.lax.axis_size("Y")
-    start = part * jax.lax.axis_index("Y")
-    return jax.lax.dynamic_slice_in_dim(C, start, part, 1)
-
-
-# %% two wrong: scatters rows
-def two_at_once(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    C = A @ B
-    return jax.lax.psum_scatter(C, "Y", scatter_dimension=0, tiled=True)
-
-
-# %% two wrong: a mean
-def two_at_once(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    C = A @ B
-    return (
-        1
-        / jax.lax.axis_size("Y")
-        * jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
-    )
-
-
-# %% two wrong: gathers B with an AllReduce
-def two_at_once(A, B):
-    X, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
-    B = jnp.zeros((B.shape[0], X, B.shape[1])).at[:, me].set(B)
-    B = jax.lax.psum(B, "X").reshape(B.shape[0], -1)
-    C = A @ B
-    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% two wrong: gathers both over both axes, and adds nothing
-def two_at_once(A, B):
-    A = jax.lax.all_gather(A, "Y", axis=1, tiled=True)
-    B = jax.lax.all_gather(B, "Y", axis=0, tiled=True)
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)
-    part = B.shape[1] // jax.lax.axis_size("Y")
-    start = part * jax.lax.axis_index("Y")
-    return A @ jax.lax.dynamic_slice_in_dim(B, start, part, 1)
-
-
-# %% two wrong: columns in another order
-def two_at_once(A, B):
-    B = jax.lax.all_gather(B, "X", axis=1, tiled=True)[:, ::-1]
-    C = A @ B
-    return jax.lax.psum_scatter(C, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% two right: gathers stacks, and adds up what it exchanges
-def two_at_once(A, B):
-    blocks = jax.lax.all_gather(B, "X", axis=0, tiled=False)
-    C = jnp.concatenate(jnp.matmul(A, blocks), axis=1)
-    parts = jnp.stack(jnp.split(C, jax.lax.axis_size("Y"), axis=1))
-    return jax.lax.all_to_all(parts, "Y", 0, 0).sum(0)
-
-
-# %% two right: of the transposed
-def two_at_once(A, B):
-    Bt = jax.lax.all_gather(B.T, "X", axis=0, tiled=True)
-    Ct = jnp.einsum("kj,ij->ki", Bt, A)
-    Ct = jax.lax.psum_scatter(Ct, "Y", scatter_dimension=0, tiled=True)
-    return Ct.T
-
-
-# %% weights wrong: returns all rows
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% weights wrong: the first rows for everybody
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, 0, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% weights wrong: the first columns for everybody
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, 0, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% weights wrong: an AllReduce and a slice
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    C = jax.lax.psum(A @ B, "X")
-    rows = C.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    return jax.lax.dynamic_slice_in_dim(C, start, rows, 0)
-
-
-# %% weights wrong: scatters columns
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=1, tiled=True)
-
-
-# %% weights wrong: both by a gather
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    return weights_first(A, B)
-
-
-# %% weights wrong: a gather made of an AllReduce
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ whole(B)
-
-
-def whole(B):
-    N, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
-    zeros = jnp.zeros((N, *B.shape), B.dtype)
-    return jax.lax.psum(zeros.at[me].set(B), "X").reshape(-1, B.shape[1])
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% weights wrong: a mean
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    C = jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-    return C / jax.lax.axis_size("X")
-
-
-# %% weights wrong: gathers columns
-def weights_first(A, B):
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    start = jax.lax.axis_index("X") * rows
-    A = jax.lax.dynamic_slice_in_dim(A, start, rows, 0)
-    return A @ jax.lax.all_gather(B, "X", axis=1, tiled=True)
-
-
-def sums_after(A, B):
-    start = jax.lax.axis_index("X") * B.shape[0]
-    A = jax.lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% weights right: stacks and picks
-def weights_first(A, B):
-    mine = jnp.stack(jnp.split(A, jax.lax.axis_size("X")))
-    blocks = jax.lax.all_gather(B, "X", axis=0, tiled=False)
-    return mine[jax.lax.axis_index("X")] @ blocks.reshape(-1, B.shape[1])
-
-
-def sums_after(A, B):
-    columns = A.reshape(A.shape[0], -1, B.shape[0])
-    terms = columns[:, jax.lax.axis_index("X")] @ B
-    parts = terms.reshape(jax.lax.axis_size("X"), -1, B.shape[1])
-    return jax.lax.psum_scatter(parts, "X", scatter_dimension=0, tiled=False)
-
-
-# %% weights right: everybody's rows, then its own; zeros for others' columns
-def weights_first(A, B):
-    C = A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
-    rows = A.shape[0] // jax.lax.axis_size("X")
-    mine = jnp.arange(rows) + rows * jax.lax.axis_index("X")
-    return C[mine]
-
-
-def sums_after(A, B):
-    N, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
-    padded = jnp.zeros((N, *B.shape), B.dtype).at[me].set(B)
-    C = A @ padded.reshape(-1, B.shape[1])
-    return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
-
-
 # %% partial wrong: X cuts first
 def partial(A, B, x, y, X, Y):
     width = A.shape[1] // (X * Y)
@@ -616,176 +260,6 @@ def partial(A, B, x, y, X, Y):
     columns = np.split(np.split(A, Y, axis=1)[y], X, axis=1)[x]
     rows = np.split(np.split(B, Y)[y], X)[x]
     return sum(np.outer(a, b) for a, b in zip(columns.T, rows))
-
-
-# %% strategies wrong: the tokens of an AllReduce
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D / 2
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: tokens the other way round
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = 2 * D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: tokens on a chip
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D / X
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: the width of an AllReduce
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = 2 * C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: a multiply-add is one
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / (2 * W)
-chips = 2 * D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: width of the shared arithmetic
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C * X / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: chips of an AllReduce
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / (2 * C)
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: chips upside down
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = C / (D * W)
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: bytes alone, in turn
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = D / 2
-ratio = M / K
-
-
-# %% strategies wrong: the arithmetic of (2) forgotten
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C)
-ratio = M / K
-
-
-# %% strategies wrong: a ReduceScatter in turn
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (2 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: a sign lost
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W + 2 * D / C * (1 - 1 / X))
-ratio = M / K
-
-
-# %% strategies wrong: the ratio upside down
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = K / M
-
-
-# %% strategies wrong: the ratio to a sum of B
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = N / K
-
-
-# %% strategies wrong: the ratio to an AllReduce
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-tokens = D
-width = C / W
-chips = D * W / C
-tokens_in_turn = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
-ratio = M / (2 * K)
-
-
-# %% strategies right: solved by SymPy
-B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
-N, M, K = sympy.symbols("N M K", positive=True)
-math_1, comms_1 = 2 * B * D * F / C, 2 * D * F / W
-comms_3 = 2 * B * F / W
-[tokens] = sympy.solve(comms_1 - comms_3, B)
-[width] = sympy.solve(math_1 - comms_3, D)
-[chips] = sympy.solve(math_1 / X - comms_3, X)
-[tokens_in_turn] = sympy.solve(math_1 + comms_1 - math_1 / X - 2 * comms_3, B)
-ratio = (N * M) / (N * K)
-
-
-# %% strategies right: as text
-tokens = "D"
-width = "C*W**-1"
-chips = "D/(C/W)"
-tokens_in_turn = "D / (2 - D*W*(X - 1)/(C*X))"
-ratio = "M*N/K/N"
 
 
 # %% quickest wrong: always cuts I
@@ -1186,323 +660,6 @@ gather = 2 * I * K * (n**3 - 1) / (3 * n**3 * W) + sympy.Rational(3, 2) * n * T
 
 # %% share right: as text
 longer_than = "C/W/3 + 3*n**4*T*C / (4*I*K*(n**3 - 1))"
-
-
-# %% lines wrong: rings
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / (2 * link_bw)],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: an AllReduce that moves once
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: limits of many chips
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums / link_bw],
-        [math, weights / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: whole arrays, as if the other axis did not cut
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K
-    weights = 2 * J * K
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the second gathers A
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * I * J
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the sum of A, the gather of J by J
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * J / X
-    weights = 2 * J * J / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the lines exchanged
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (X - 1) / X / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the gather over the other line
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (Y - 1) / Y / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: inference gathers, too
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: each chip does all of it
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the rule of rings for the length
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = C * Y / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the limit for the length
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * Y / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the length of a single half
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the length by the other axis
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (X - 1) / link_bw
-least_tokens = C * (X - 1) / link_bw
-
-
-# %% lines wrong: the tokens of rings
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * X / (2 * link_bw)
-
-
-# %% lines wrong: the tokens by the other axis
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (Y - 1) / link_bw
-
-
-# %% lines wrong: tokens for each chip
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = 2 * I * J * K / (X * Y) / C
-    sums = 2 * I * K / X
-    weights = 2 * J * K / Y
-    return [
-        [math, 2 * sums * (Y - 1) / Y / link_bw],
-        [math, weights * (X - 1) / X / link_bw],
-        [math, 0.0],
-    ]
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-least_length = 2 * C * (Y - 1) / link_bw
-least_tokens = C * (X - 1) / X / link_bw
-
-
-# %% lines right: hop by hop
-def on_lines(I, J, K, X, Y, C, link_bw):
-    block = 2 * I / X * K / Y / link_bw
-    scatter = gather = sum(block for _ in range(Y - 1))
-    weights = sum(2 * J / X * K / Y / link_bw for _ in range(X - 1))
-    math = I / X * J * K / Y * 2 / C
-    return (math, scatter + gather), (math, weights), (math, 0)
-
-
-X, Y, C, link_bw = sympy.symbols("X Y C link_bw", positive=True)
-I, J, K = sympy.symbols("I J K", positive=True)
-pairs = on_lines(I, J, K, X, 1, C, link_bw) if False else None
-math = 2 * I * J * K / (X * Y * C)
-[least_length] = sympy.solve(math - 4 * I * K / X * (1 - 1 / Y) / link_bw, J)
-[least_tokens] = sympy.solve(math - 2 * J * K / Y * (1 - 1 / X) / link_bw, I)
-
-
-# %% lines right: closed forms, as arrays and text
-def on_lines(I, J, K, X, Y, C, link_bw):
-    math = np.full(3, 2.0) * I * J * K / (X * Y * C)
-    comm = np.array([4 * I * (Y - 1), 2 * J * (X - 1), 0]) * K
-    return np.stack([math, comm / (X * Y * link_bw)], axis=1)
-
-
-least_length = "2*(C*Y - C)/link_bw"
-least_tokens = "(X - 1)/(link_bw/C)"
 
 
 # %% narrow wrong: adds up nothing
@@ -2118,115 +1275,6 @@ def budget(name, X, Y, B, D, F):
     return (4 * D * F / Y, most, *times, longest)
 
 
-# %% scatter_matmul wrong: the library's ReduceScatter
-def scatter_matmul(A, B):
-    return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
-
-
-# %% scatter_matmul wrong: all of the term first, then the ring
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    pieces = (A @ B).reshape(N, -1, B.shape[1])
-    piece = pieces[(me + 1) % N]
-    for hop in range(2, N + 1):
-        piece = jax.lax.ppermute(piece, "X", back) + pieces[(me + hop) % N]
-    return piece
-
-
-# %% scatter_matmul wrong: passes whole terms
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    total = passing = A @ B
-    for _ in range(N - 1):
-        passing = jax.lax.ppermute(passing, "X", onward)
-        total = total + passing
-    return jnp.stack(jnp.split(total, N))[me]
-
-
-# %% scatter_matmul wrong: starts with its own piece
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    rows = A.reshape(N, -1, A.shape[1])
-    piece = rows[me] @ B
-    for hop in range(1, N):
-        piece = jax.lax.ppermute(piece, "X", back)
-        piece = piece + rows[(me + hop) % N] @ B
-    return piece
-
-
-# %% scatter_matmul wrong: moves the factors
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    total = jnp.stack(jnp.split(A, N))[me] @ B
-    for _ in range(N - 1):
-        A = jax.lax.ppermute(A, "X", onward)
-        B = jax.lax.ppermute(B, "X", onward)
-        total = total + jnp.stack(jnp.split(A, N))[me] @ B
-    return total
-
-
-# %% scatter_matmul wrong: straight to each piece's home
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    rows = A.reshape(N, -1, A.shape[1])
-    total = rows[me] @ B
-    for s in range(1, N):
-        away = [(chip, (chip + s) % N) for chip in range(N)]
-        term = rows[(me + s) % N] @ B
-        total = total + jax.lax.ppermute(term, "X", away)
-    return total
-
-
-# %% scatter_matmul wrong: forgets to add
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    rows = A.reshape(N, -1, A.shape[1])
-    piece = rows[(me + 1) % N] @ B
-    for _ in range(2, N + 1):
-        piece = jax.lax.ppermute(piece, "X", back)
-    return piece + rows[me] @ B
-
-
-# %% scatter_matmul right: the other way round
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    onward = [(chip, (chip + 1) % N) for chip in range(N)]
-    height = A.shape[0] // N
-
-    def term(chip):
-        rows = jax.lax.dynamic_slice_in_dim(A, chip % N * height, height, 0)
-        return rows @ B
-
-    piece = term(me - 1)
-    for hop in range(2, N + 1):
-        piece = term(me - hop) + jax.lax.ppermute(piece, "X", onward)
-    return piece
-
-
-# %% scatter_matmul right: a loop that JAX runs
-def scatter_matmul(A, B):
-    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
-    back = [(chip, (chip - 1) % N) for chip in range(N)]
-    rows = jnp.stack(jnp.split(A, N))
-
-    def hop(piece, number):
-        came = jax.lax.ppermute(piece, "X", back)
-        return came + rows[(me + number) % N] @ B, None
-
-    first = rows[(me + 1) % N] @ B
-    piece, _ = jax.lax.scan(hop, first, jnp.arange(2, N + 1))
-    return piece
-
-
-# %% scatter_matmul equivalent: line 5: `(chip - 1) % N` loses its right side
-# JAX takes device -1 for the last one.
-
-
 # %% done wrong: one after the other
 def done(hops, product):
     return sum(hops) + (len(hops) + 1) * product
@@ -2309,3 +1357,1452 @@ def done(hops, product):
 
 # %% quickest equivalent: line 18: `(i, j, k)` is reversed
 # All ways are in the list all the same, in another order.
+
+
+# %% sliced wrong: the chapter's rule, without slices
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.startswith(left) and inner.startswith(right)
+    used = rows + inner + columns
+    if left != right or len(set(used)) < len(used):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: sets of letters, whatever their order
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = set(left) <= set(inner) and set(right) <= set(inner)
+    used = rows + inner + columns
+    if not alike or len(set(used)) < len(used):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: what was cut last must be alike
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.endswith(left) and inner.endswith(right)
+    used = rows + inner + columns
+    if not alike or len(set(used)) < len(used):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: forgets that A's rows are cut by that axis, as in FSDP
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.startswith(left) and inner.startswith(right)
+    used = rows + columns
+    if not alike or len(set(used)) < len(used):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: forgets the diagonal
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.startswith(left) and inner.startswith(right)
+    if not alike or set(inner) & set(rows + columns):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: slices a free dimension as well
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.startswith(left) and inner.startswith(right)
+    used = rows + inner + columns
+    if not alike or len(set(used)) < len(used):
+        return "send"
+    if "X" not in used:
+        rows += "X"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced wrong: slices B alone
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left if len(left) > len(right) else right
+    alike = inner.startswith(left) and inner.startswith(right)
+    used = rows + inner + columns
+    if not alike or len(set(used)) < len(used):
+        return "send"
+    return [[rows, left], [inner, columns]]
+
+
+# %% sliced wrong: puts both strings one behind the other
+def sliced(A, B):
+    (rows, left), (right, columns) = A, B
+    inner = left + "".join(c for c in right if c not in left)
+    used = rows + inner + columns
+    if len(set(used)) < len(used):
+        return "send"
+    return [[rows, inner], [inner, columns]]
+
+
+# %% sliced right: letter by letter
+def sliced(A, B):
+    (rows, left), (right, columns) = list(A), list(B)
+    for a, b in zip(left, right):
+        if a != b:
+            return "send"
+    while len(left) < len(right):
+        left += right[len(left)]
+    while len(right) < len(left):
+        right += left[len(right)]
+    for axis in "XY":
+        if (rows + left + columns).count(axis) > 1:
+            return "send"
+    return [[rows, left], [right, columns]]
+
+
+# %% sliced right: the longer one's end is the slice
+def sliced(A, B):
+    short, long = sorted([A[1], B[0]], key=len)
+    if long[: len(short)] != short or set(A[0]) & set(B[1]):
+        return "send"
+    if set(long) & (set(A[0]) | set(B[1])):
+        return "send"
+    return (A[0], long), (long, B[1])
+
+
+# %% biased wrong: a scatter for each product
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    other = jax.lax.psum_scatter(D @ E, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C + other, 0)
+
+
+# %% biased wrong: max before the sum
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(
+        jnp.maximum(C, 0), "X", scatter_dimension=0, tiled=True
+    )
+    return C
+
+
+# %% biased wrong: gathers the bias, and adds it after the scatter
+def biased(A, B, D, E, b):
+    C = A @ B + D @ E
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C + jax.lax.all_gather(b, "X", tiled=True), 0)
+
+
+# %% biased wrong: gathers the bias, and everybody adds it
+def biased(A, B, D, E, b):
+    C = A @ B + D @ E + jax.lax.all_gather(b, "X", tiled=True)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: its piece of the bias on all columns of its term
+def biased(A, B, D, E, b):
+    C = A @ B + D @ E + jnp.tile(b, B.shape[1] // b.size)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: its piece of the bias on all columns of its rows
+def biased(A, B, D, E, b):
+    C = A @ B + D @ E
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C + jnp.tile(b, B.shape[1] // b.size), 0)
+
+
+# %% biased wrong: scatters columns
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=1, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: no bias
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1)
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: an AllReduce, and rows of it
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum(C, "X")
+    rows = len(C) // jax.lax.axis_size("X")
+    first = rows * jax.lax.axis_index("X")
+    C = jax.lax.dynamic_slice_in_dim(C, first, rows, 0)
+    return jnp.maximum(C, 0)
+
+
+# %% biased right: a mask, and one product of what is joined
+def biased(A, B, D, E, b):
+    N, me = jax.lax.axis_size("X"), jax.lax.axis_index("X")
+    mine = (jnp.arange(N) == me).astype(b.dtype)
+    both = jnp.concatenate([A, D], axis=1) @ jnp.concatenate([B, E])
+    C = both + jnp.outer(mine, b).ravel()
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.where(C > 0, C, 0)
+
+
+# %% biased right: the bias rolled to its columns
+def biased(A, B, D, E, b):
+    wide = jnp.zeros(B.shape[1], b.dtype).at[: b.size].set(b)
+    wide = jnp.roll(wide, b.size * jax.lax.axis_index("X"))
+    rows = (A @ B + D @ E + wide).reshape(jax.lax.axis_size("X"), -1, len(wide))
+    return jnp.maximum(jax.lax.psum_scatter(rows, "X"), 0)
+
+
+# %% sliced equivalent: line 5: `len(left) > len(right)` with GtE
+# Of two strings of one length either will do: if they differ, neither begins
+# with the other.
+
+
+# %% biased equivalent: line 9: `jnp.maximum(C, 0)` with its arguments reversed
+# The larger of two numbers is the same in either order.
+
+
+# %% cheapest wrong: the smaller of B and C moves, as it looks
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "gather" if J < I else "scatter"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: the smaller of B and C moves, C where they are alike
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "gather" if J <= I else "scatter"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: always exchanges
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "turn"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: always gathers
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "gather"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: always scatters
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "scatter"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: four devices, however many there are
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * 4, "scatter": I * 4, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest right: pieces of B multiplied as they come round a ring
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    if I > (N - 1) * J:
+        onward, i, j = [(n, (n + 1) % N) for n in range(N)], I // N, J // N
+        A, C = jax.lax.dynamic_slice_in_dim(A, me * i, i, 0), 0
+        for hop in range(N):
+            if hop:
+                B = jax.lax.ppermute(B, "X", onward)
+            first = (me - hop) % N * j
+            C += jax.lax.dynamic_slice_in_dim(A, first, j, 1) @ B
+        return C
+    if J > (N - 1) * I:
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: an exchange costs B alone
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: an exchange costs C alone
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: exchanges up to N times as large
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "gather" if I > N * J else "scatter" if J > N * I else "turn"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: exchanges up to half of N times as large
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    best = "gather" if 2 * I > N * J else "scatter" if 2 * J > N * I else "turn"
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: a gather sends as much as an exchange
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J, "scatter": I, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: exchanges B, then gathers C
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    C = jax.lax.all_gather(A @ B, "X", axis=1, tiled=True)
+    return jax.lax.dynamic_slice_in_dim(C, me * (I // N), I // N, 0)
+
+
+# %% cheapest wrong: an AllReduce, and rows of it
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        C = jax.lax.psum(A @ B, "X")
+        return jax.lax.dynamic_slice_in_dim(C, me * (I // N), I // N, 0)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: multiplies all rows, and takes its own
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        C = A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+        return jax.lax.dynamic_slice_in_dim(C, me * (I // N), I // N, 0)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: multiplies zeros in place of the rows of others
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        rows = jnp.zeros((N, *B.shape), B.dtype).at[me].set(B)
+        C = A @ rows.reshape(J, K)
+        return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: the first columns of A for everybody
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        C = A[:, : J // N] @ B
+        return jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: the first rows of A for everybody
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        return A[: I // N] @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: the mean of terms
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        C = jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+        return C / N
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=0, concat_axis=1, tiled=True
+    )
+
+
+# %% cheapest wrong: split and join exchanged
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=0, concat_axis=1, tiled=True)
+    return jax.lax.all_to_all(
+        A @ B, "X", split_axis=1, concat_axis=0, tiled=True
+    )
+
+
+# %% cheapest wrong: columns of C, stacked to the shape of rows
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return (A @ B).reshape(I // N, K)
+
+
+# %% cheapest wrong: rows of C, with their columns in another order
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    ways = {"gather": J * N, "scatter": I * N, "turn": I + J}
+    best = min(ways, key=ways.get)
+    if best == "gather":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (I // N), I // N, 0)
+        return A @ jax.lax.all_gather(B, "X", axis=0, tiled=True)
+    if best == "scatter":
+        A = jax.lax.dynamic_slice_in_dim(A, me * (J // N), J // N, 1)
+        return jax.lax.psum_scatter(A @ B, "X", scatter_dimension=0, tiled=True)
+    B = jax.lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    C = jax.lax.all_to_all(A @ B, "X", split_axis=0, concat_axis=0, tiled=True)
+    return C.reshape(N, I // N, K // N).transpose(1, 2, 0).reshape(I // N, K)
+
+
+# %% cheapest right: by how much larger one is than the other
+def cheapest(A, B):
+    N = jax.lax.axis_size("X")
+    I, J = A.shape
+    if I >= (N - 1) * J:
+        mine = jnp.stack(jnp.split(A, N))[jax.lax.axis_index("X")]
+        return mine @ jax.lax.all_gather(B, "X").reshape(J, -1)
+    if J >= (N - 1) * I:
+        columns = A.reshape(I, N, J // N)[:, jax.lax.axis_index("X")]
+        terms = (columns @ B).reshape(N, I // N, -1)
+        return jax.lax.psum_scatter(terms, "X")
+    pieces = jnp.stack(jnp.split(B, N, axis=1))
+    columns = jax.lax.all_to_all(pieces, "X", 0, 0).reshape(J, -1)
+    C = (A @ columns).reshape(N, I // N, -1)
+    C = jax.lax.all_to_all(C, "X", 0, 0)
+    return jnp.concatenate(list(C), axis=1)
+
+
+# %% cheapest right: bytes in a list, products by einsum
+def cheapest(A, B):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    (I, J), K = A.shape, B.shape[1]
+    share = (N - 1) / N
+    sent = [J * K * share, I * K * share, (I + J) * K / N * share]
+    way = int(np.argmin(sent))
+    if way == 0:
+        whole = jax.lax.all_gather(B, "X", axis=0, tiled=True)
+        rows = me * (I // N) + jnp.arange(I // N)
+        return jnp.einsum("ij,jk->ik", A[rows], whole)
+    if way == 1:
+        columns = me * (J // N) + jnp.arange(J // N)
+        C = jnp.einsum("ij,jk->ik", A[:, columns], B)
+        return jax.lax.psum_scatter(C, "X", tiled=True)
+    B = jax.lax.all_to_all(B, "X", 1, 0, tiled=True)
+    C = jnp.einsum("ij,jk->ik", A, B)
+    return jax.lax.all_to_all(C, "X", 0, 1, tiled=True)
+
+
+# %% strategies wrong: bytes alone, in turn
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = D / 2
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the arithmetic of (2) forgotten
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C)
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: a ReduceScatter in turn
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (2 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: a sign lost
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W + 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: an X-th for what is saved
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C / X)
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the width of full overlap, as in the chapter
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C / W
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the width of an AllReduce
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = 2 * C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: a multiply-add is one
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (2 * W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the width with its factor below
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * (X - 1) / (W * X)
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the width of an X-th
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / W
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the width upside down
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = W * (X - 1) / (C * X)
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: chips of full overlap, as in the chapter
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / C
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: chips of an AllReduce
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (6 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: chips of an AllReduce with full overlap
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (2 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: three quarters for the wires
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = 3 * D * W / C
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: chips upside down
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = 3 * C / (D * W)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: a quarter is a quarter of arithmetic
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (4 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: three quarters of the wires' time
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = 4 * D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the ratio of bytes
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = M / K
+
+
+# %% strategies wrong: the ratio upside down
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (K / W + M * K / (X * C)) / (M / W + M * K / C)
+
+
+# %% strategies wrong: all arithmetic for both
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (K / W + M * K / C)
+
+
+# %% strategies wrong: a share of the arithmetic for both
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / (X * C)) / (K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the ratio to an AllReduce
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (M / W + M * K / C) / (2 * K / W + M * K / (X * C))
+
+
+# %% strategies wrong: the ratio to a sum of B
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+tokens = (2 * D / W) / (4 / W - 2 * D / C * (1 - 1 / X))
+width = C * X / (W * (X - 1))
+chips = D * W / (3 * C)
+ratio = (N * M / W + N * M * K / C) / (M * K / W + N * M * K / (X * C))
+
+
+# %% strategies right: solved by SymPy
+B, D, F, X, C, W = sympy.symbols("B D F X C W", positive=True)
+N, M, K = sympy.symbols("N M K", positive=True)
+one = 2 * D * F / W + 2 * B * D * F / C
+two = 2 * 2 * B * F / W + 2 * B * D * F / C / X
+three = 2 * B * F / W + 2 * B * D * F / C / X
+[tokens] = sympy.solve(one - two, B)
+[width] = sympy.solve(sympy.diff(one - three, B), D)
+[chips] = sympy.solve(2 * B * D * F / C / X - 3 * three / 4, X)
+math = 2 * N * M * K / C
+ratio = (2 * N * M / W + math) / (2 * N * K / W + math / X)
+
+
+# %% strategies right: as text
+tokens = "D / (2 - D*W*(X - 1)/(C*X))"
+width = "C/W/(1 - 1/X)"
+chips = "D/(C/W)/3"
+ratio = "X*M*(C + K*W)/(K*(X*C + M*W))"
+
+
+# %% lines wrong: rings
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = I * K * (Y - 1) / (X * Y * link_bw) * 2
+training = J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: an AllReduce that moves half of it, on rings
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the weights on rings
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: limits of many chips
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K / (X * link_bw)
+training = 2 * J * K / (Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the limit of many chips, of the weights alone
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K / (Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: whole arrays, as if the other axis did not cut
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: whole weights, as if the other axis did not cut
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the second gathers A
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * I * J * (X - 1) / (X * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the gather of J by J
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * J * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: an AllReduce of the weights
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 4 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the sum of A
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * J * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the sum of B
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * J * K * (Y - 1) / (Y * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the lines exchanged
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (X - 1) / (X * X * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the number of blocks of the other line
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (X - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the gather over the other line
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (Y - 1) / (Y * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the blocks of the other line, of the weights
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (Y - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: inference gathers, too
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = training
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: inference moves C
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 2 * I * K * (Y - 1) / (X * Y * link_bw)
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the rule of rings for the length
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = C * Y / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the limit for the length
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * Y / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the length of a single half
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the length by the other axis
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (X - 1) / link_bw
+least_tokens = C * (X - 1) / link_bw
+
+
+# %% lines wrong: the tokens of rings
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * X / (2 * link_bw)
+
+
+# %% lines wrong: the tokens by the other axis
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (Y - 1) / link_bw
+
+
+# %% lines wrong: tokens for each chip
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+sums = 4 * I * K * (Y - 1) / (X * Y * link_bw)
+training = 2 * J * K * (X - 1) / (X * Y * link_bw)
+inference = 0
+least_length = 2 * C * (Y - 1) / link_bw
+least_tokens = C * (X - 1) / X / link_bw
+
+
+# %% lines right: solved by SymPy, and simplified
+I, J, K, X, Y = sympy.symbols("I J K X Y", positive=True)
+C, link_bw = sympy.symbols("C link_bw", positive=True)
+V = 2 * I / X * K
+sums = sympy.simplify(2 * V * (1 - 1 / Y) / link_bw)
+training = sympy.simplify(2 * J * K / Y * (1 - 1 / X) / link_bw)
+inference = sympy.Integer(0)
+math = 2 * I * J * K / (X * Y * C)
+[least_length] = sympy.solve(math - sums, J)
+[least_tokens] = sympy.solve(math - training, I)
+
+
+# %% lines right: as text
+sums = "(Y - 1)*4*I*K/X/Y/link_bw"
+training = "(2*J*K/Y - 2*J*K/(X*Y))/link_bw"
+inference = 0.0
+least_length = "2*(C*Y - C)/link_bw"
+least_tokens = "(X - 1)/(link_bw/C)"
+
+
+# %% round_trip wrong: the sum sets out with its rows
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, term(In)
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        total = jax.lax.ppermute(total, "X", onward) + term(x)
+    return jax.lax.ppermute(total, "X", onward)
+
+
+# %% round_trip wrong: the last hop is missing
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = term(x)
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + term(x)
+    return total + term(In)
+
+
+# %% round_trip wrong: the own term is left out
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = term(x)
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + term(x)
+    return jax.lax.ppermute(total, "X", onward)
+
+
+# %% round_trip wrong: the own term counts twice
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = term(x)
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + term(x)
+    return jax.lax.ppermute(total, "X", onward) + 2 * term(In)
+
+
+# %% round_trip wrong: sums go the other way
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    back = [(chip, (chip - 1) % N) for chip in range(N)]
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = term(x)
+        else:
+            total = jax.lax.ppermute(total, "X", back) + term(x)
+    return jax.lax.ppermute(total, "X", back) + term(In)
+
+
+# %% round_trip wrong: a gather and a scatter
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x = jax.lax.all_gather(In, "X", axis=0, tiled=True)
+    return jax.lax.psum_scatter(term(x), "X", scatter_dimension=0, tiled=True)
+
+
+# %% round_trip wrong: rows come one by one, and the sum is made at the end
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, terms = In, [term(In)]
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        terms.append(term(x))
+    total = terms[1]  # the rows of the chip before
+    for hop in range(2, N):
+        total = jax.lax.ppermute(total, "X", onward) + terms[hop]
+    return jax.lax.ppermute(total, "X", onward) + terms[0]
+
+
+# %% round_trip wrong: max after the sum
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = x @ W_in @ W_out
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + x @ W_in @ W_out
+    total = jax.lax.ppermute(total, "X", onward) + In @ W_in @ W_out
+    return jnp.maximum(total, 0)
+
+
+# %% round_trip wrong: no max
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = x @ W_in @ W_out
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + x @ W_in @ W_out
+    return jax.lax.ppermute(total, "X", onward) + In @ W_in @ W_out
+
+
+# %% round_trip wrong: two pieces in one message
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, jnp.zeros_like(In)
+    for _ in range(N - 1):
+        x, total = jax.lax.ppermute(jnp.stack([x, total]), "X", onward)
+        total = total + term(x)
+    return jax.lax.ppermute(total, "X", onward) + term(In)
+
+
+# %% round_trip wrong: a sum of nothing travels first
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, jnp.zeros_like(In)
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        total = jax.lax.ppermute(total, "X", onward) + term(x)
+    return jax.lax.ppermute(total, "X", onward) + term(In)
+
+
+# %% round_trip wrong: weights go round
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    total = term(In)
+    for _ in range(N - 1):
+        W_in = jax.lax.ppermute(W_in, "X", onward)
+        W_out = jax.lax.ppermute(W_out, "X", onward)
+        total = total + jnp.maximum(In @ W_in, 0) @ W_out
+    return total
+
+
+# %% round_trip wrong: straight home from each chip
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, term(In)
+    for hop in range(1, N):
+        home = [(chip, (chip - hop) % N) for chip in range(N)]
+        x = jax.lax.ppermute(x, "X", onward)
+        total = total + jax.lax.ppermute(term(x), "X", home)
+    return total
+
+
+# %% round_trip wrong: adds its own rows at every stop
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x, total = In, None
+    for _ in range(N - 1):
+        x = jax.lax.ppermute(x, "X", onward)
+        if total is None:
+            total = term(x)
+        else:
+            total = jax.lax.ppermute(total, "X", onward) + term(In)
+    return jax.lax.ppermute(total, "X", onward) + term(In)
+
+
+# %% round_trip wrong: each chip's own rows alone
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    return term(In)
+
+
+# %% round_trip right: a loop that JAX runs
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    def hop(carried, _):
+        x, total = carried
+        x = jax.lax.ppermute(x, "X", onward)
+        return (x, term(x) + jax.lax.ppermute(total, "X", onward)), None
+
+    x = jax.lax.ppermute(In, "X", onward)
+    carried = x, term(x)
+    (_, total), _ = jax.lax.scan(hop, carried, length=N - 2)
+    return term(In) + jax.lax.ppermute(total, "X", onward)
+
+
+# %% round_trip right: sums first, and rows sent on before they are multiplied
+def round_trip(In, W_in, W_out):
+    me, N = jax.lax.axis_index("X"), jax.lax.axis_size("X")
+    onward = [(chip, (chip + 1) % N) for chip in range(N)]
+
+    def term(x):
+        return jnp.maximum(x @ W_in, 0) @ W_out
+
+    x = jax.lax.ppermute(In, "X", onward)
+    total = jnp.zeros_like(In)
+    for hop in range(N - 1):
+        ahead = x
+        if hop < N - 2:
+            ahead = jax.lax.ppermute(x, "X", onward)
+        total = jnp.add(total, term(x))
+        total = jax.lax.ppermute(total, "X", onward)
+        x = ahead
+    return total + term(In)
+
+
+# %% round_trip equivalent: line 8: `jnp.maximum(x @ W_in, 0)` with its arguments reversed
+# The larger of two numbers is the same in either order.

@@ -7,9 +7,10 @@ rings and lines on which blocks are moved hop by hop.
 """
 
 import functools
+import re
 from fractions import Fraction
-from itertools import product
-from math import lcm
+from itertools import permutations, product
+from math import lcm, prod
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,37 @@ from shardlab import count, hw, matmul, ring
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.matrices import layouts
 from shardlab.checks.question import WrongAnswer
+
+__all__ = [
+    "check_bounds",
+    "check_biased",
+    "check_budget",
+    "check_done",
+    "check_gathers",
+    "check_lines",
+    "check_narrow",
+    "check_partial",
+    "check_quickest",
+    "check_round_trip",
+    "check_share",
+    "check_sliced",
+    "check_strategies",
+    "check_cheapest",
+    "grade_bounds",
+    "grade_biased",
+    "grade_budget",
+    "grade_done",
+    "grade_gathers",
+    "grade_lines",
+    "grade_narrow",
+    "grade_partial",
+    "grade_quickest",
+    "grade_round_trip",
+    "grade_share",
+    "grade_sliced",
+    "grade_strategies",
+    "grade_cheapest",
+]
 
 
 def _numbers(draw, *shape):
@@ -89,86 +121,128 @@ def _found(A, B):
     return "diagonal"
 
 
+def _cut_further(cuts):
+    """What slices can make of how a matrix lies, with how many slices."""
+    free = [axis for axis in SIZES if axis not in "".join(cuts)]
+    found = {}
+    for many in range(len(free) + 1):
+        for letters in permutations(free, many):
+            for dims in product((0, 1), repeat=many):
+                new = list(cuts)
+                for letter, dim in zip(letters, dims, strict=True):
+                    new[dim] += letter
+                found[tuple(new)] = many
+    return found
+
+
+@functools.cache
+def _fewest_slices(A, B):
+    """Layouts after the fewest slices that do it, by trying all; or "send"."""
+    done = {}
+    for (a, more), (b, others) in product(
+        _cut_further(A).items(), _cut_further(B).items()
+    ):
+        if _misfit(a, b) is None and _found(a, b) != "diagonal":
+            done.setdefault(more + others, []).append([list(a), list(b)])
+    if not done:
+        return "send"
+    [best] = done[min(done)]
+    return best
+
+
 @question.visible(
-    "multiplied",
-    (["X", ""], ["", "Y"]),
-    (["", "X"], ["", ""]),
-    (["", "X"], ["X", ""]),
-    (["X", ""], ["", "X"]),
-    (["X", "Y"], ["Y", ""]),
+    "sliced",
+    (["X", ""], ["Y", ""]),
+    (["", "X"], ["", "Y"]),
+    (["", "X"], ["XY", ""]),
+    (["", "Y"], ["XY", ""]),
     (["", "XY"], ["YX", ""]),
-    (["", "YX"], ["YX", ""]),
-    (["XY", ""], ["", "Y"]),
-    (["Y", "X"], ["", "Y"]),
+    (["X", ""], ["X", ""]),
+    (["X", ""], ["", "X"]),
+    (["Y", "X"], ["X", ""]),
+    (["", ""], ["", "Y"]),
 )
-def check_cases(A, B):
-    """Question 1: how the product of local blocks lies, or why it is none."""
-    asked, got = f"multiplied({A}, {B})", student.call("multiplied", A, B)
-    unlike = _misfit(A, B)
-    right = "misfit" if unlike else _found(A, B)
-    if not isinstance(right, str):
-        _same_layout(asked, got, right)
+def check_sliced(A, B):
+    """Question 1: how factors lie after the fewest slices, or "send"."""
+    asked, got = f"sliced({A}, {B})", student.call("sliced", A, B)
+    right = _fewest_slices(tuple(A), tuple(B))
+    if right == "send":
+        if not isinstance(got, str):
+            compare.wrong(asked, got, _why_not(A, B))
+        compare.equal(asked, got, right)
         return
-    reason = "you miss that some blocks of C are formed on no device"
-    likely = [("misfit", "columns and rows go together on every device")]
-    if unlike:
-        place, columns, rows = unlike
-        reason = (
-            f"on device {place} of 2 x 3 you let columns {_span(columns)} of A "
-            f"meet rows {_span(rows)} of B, of {SIDE}"
-        )
-        likely = [("diagonal", reason)]
-    if not isinstance(got, str):
-        compare.wrong(asked, got, reason)
-    compare.equal(asked, got, right, likely)
-
-
-def _span(numbers):
-    """Consecutive numbers in words; others as a list."""
-    if np.array_equal(numbers, np.arange(numbers[0], numbers[-1] + 1)):
-        return f"{numbers[0]} to {numbers[-1]}"
-    return ", ".join(map(str, numbers))
-
-
-def _same_layout(asked, got, right):
-    """Compare cuts and outstanding sums with those that were found."""
     if isinstance(got, str):
-        reason = "you refuse blocks that can be multiplied as they lie"
+        many = sum(map(len, right[0] + right[1])) - sum(map(len, A + B))
+        reason = (
+            f"{'one slice does' if many == 1 else 'slices do'} it; send nothing"
+            if many
+            else "devices can multiply what they have, as it lies"
+        )
         compare.wrong(asked, got, reason)
-    cuts, sums = compare.entries(asked, got, 2)
-    if not isinstance(sums, str):
-        compare.wrong(asked, got, "its second entry should be text")
-    if set(right[1]) - set(sums):
-        reason = "your devices have terms of a sum, and you name no such axis"
-        compare.wrong(asked, got, reason)
-    if set(sums) - set(right[1]):
-        compare.wrong(asked, got, "you name a sum that is not outstanding")
-    names = ("rows", "columns")
-    likely = [(right[0][::-1], "you have rows and columns exchanged")]
-    compare.equal(f"the cuts of {asked}", cuts, right[0], likely, names)
+    pair = compare.entries(asked, got, 2)
+    compare.equal(
+        f"{asked}: A",
+        pair[0],
+        right[0],
+        [
+            (A, "you leave A as it is, and its columns do not fit B's rows"),
+            (right[0][::-1], "you have rows and columns exchanged"),
+        ],
+        ("rows", "columns"),
+    )
+    compare.equal(
+        f"{asked}: B",
+        pair[1],
+        right[1],
+        [
+            (B, "you leave B as it is, and its rows do not fit A's columns"),
+            (right[1][::-1], "you have rows and columns exchanged"),
+        ],
+        ("rows", "columns"),
+    )
 
 
-def grade_cases():
+def _why_not(A, B):
+    """Why no slices help, in words."""
+    (rows, left), (right, columns) = A, B
+    if set(rows) & set(columns):
+        return (
+            "one axis cuts A's rows and B's columns, so some blocks of C are "
+            "formed nowhere, and no slice brings them back"
+        )
+    long = max(left, right, key=len)
+    if long.startswith(left) and long.startswith(right):
+        return (
+            "the axis that you slice the contraction by cuts that matrix "
+            "already, along the other dimension"
+        )
+    return (
+        "a slice goes behind the letters that are there; with other letters "
+        "in front, a device has other parts of J of the two"
+    )
+
+
+def grade_sliced():
     """Question 1 with other layouts, and some of all there are."""
-    draw = question.draw("cases")
+    draw = question.draw("sliced")
     cases = [
-        (["", "XY"], ["XY", ""]),
-        (["X", "Y"], ["Y", "X"]),
-        (["X", "Y"], ["", "X"]),
-        (["", "X"], ["Y", ""]),
-        (["Y", "X"], ["X", ""]),
-        (["", ""], ["X", ""]),
-        (["", "Y"], ["", "Y"]),
-        (["YX", ""], ["", ""]),
-        (["YX", ""], ["", "X"]),
+        (["", "Y"], ["YX", ""]),
+        (["", "X"], ["YX", ""]),
         (["", "XY"], ["X", ""]),
+        (["", "XY"], ["Y", ""]),
+        (["X", "Y"], ["Y", "X"]),
+        (["X", "Y"], ["", ""]),
+        (["X", ""], ["XY", ""]),
+        (["", ""], ["YX", ""]),
+        (["", "Y"], ["", "Y"]),
+        (["", ""], ["X", "Y"]),
     ]
     every = [cuts for cuts, sums in layouts(SIZES) if not sums]
     for _ in range(10):
         A, B = (every[n] for n in draw.integers(len(every), size=2))
         cases.append((list(A), list(B)))
     for A, B in cases:
-        check_cases(A, B)
+        check_sliced(A, B)
 
 
 # --- 2: before or after ------------------------------------------------------
@@ -273,126 +347,248 @@ def grade_gathers():
 # --- 3 to 5: programs --------------------------------------------------------
 
 
-@question.visible("two_at_once", (2, 3, 6, 2, 4))
-def check_two(X, Y, I, J, K, seed=3):
-    """Question 3: case 3 over Y and case 4 over X in one product.
+@question.visible("biased", (3, 2, 4, 2, 3), (4, 1, 2, 3, 2))
+def check_biased(N, I, J, L, K, seed=3):
+    """Question 3: two products, a bias and one sum, on N devices.
 
-    X, Y     of the mesh
-    I, J, K  rows, columns and columns of the blocks of A[I_X, J_Y] and
-             of C[I_X, K_XY]
-    seed     of the entries
+    N           devices
+    I, J, L, K  rows of a block of C, columns of A and of D, numbers of b
+    seed        of the entries
     """
     draw = np.random.default_rng(seed)
-    a = _numbers(draw, X * I, Y * J)
-    b = _numbers(draw, Y * J, X * Y * K)
-    c, asked = a @ b, f"two_at_once on {X} x {Y} devices"
+    a, b = _numbers(draw, N * I, N * J), _numbers(draw, N * J, N * K)
+    d, e = _numbers(draw, N * I, N * L), _numbers(draw, N * L, N * K)
+    bias = _numbers(draw, N * K) * 8 + 1
+    asked = f"biased on {N} devices"
+    cut, rows = P(None, "X"), P("X", None)
     request = program.request(
         a,
         b,
-        mesh={"X": X, "Y": Y},
-        in_specs=(P("X", "Y"), P("Y", "X")),
-        out_specs=P("X", "Y"),
+        d,
+        e,
+        bias,
+        mesh={"X": N},
+        in_specs=(cut, rows, cut, rows, P("X")),
+        out_specs=rows,
     )
-    answer = student.program("two_at_once", request)
-    if answer.sent("X") + answer.sent(("X", "Y")) == 0:
+    answer = student.program("biased", request)
+    if "all_gather" in answer.kinds():
         raise WrongAnswer(
-            f"{asked}: you move nothing over X; of B a device has an X-th of "
-            "the columns, and it can form no others"
+            f"{asked}: you gather, and nothing need be: each number of b is on "
+            "one device, and each column of C is a sum over all"
         )
-    if answer.sent("Y") + answer.sent(("X", "Y")) == 0:
+    answer.allow("psum_scatter")
+    scatters = answer.kinds().get("reduce_scatter", 0)
+    if answer.volume() > 4 * N * I * N * K:
         raise WrongAnswer(
-            f"{asked}: you move nothing over Y; your products are terms"
+            f"{asked}: you scatter {scatters} times, {answer.volume():,} bytes "
+            f"in all; {4 * N * I * N * K:,} are enough, the size of C"
         )
-    if "all_reduce" in answer.kinds():
-        adds = [c for c in answer.collectives() if c.kind == "all_reduce"]
-        reason = (
-            "where a ReduceScatter is enough: all along Y get all of the sum"
-        )
-        if any(c.axes == ("X",) for c in adds):
-            reason = "to gather B: it adds up zeros, and moves twice the bytes"
-        raise WrongAnswer(f"{asked}: you use an AllReduce (psum) {reason}")
-    over_X = b.nbytes // Y * (X - 1) // X
-    if answer.sent("X") > over_X:
-        raise WrongAnswer(
-            f"{asked}: you send {answer.sent('X'):g} bytes over X, and "
-            f"{over_X} are enough: gather B, whose rows Y cuts"
-        )
-    answer.at_most(sent=over_X + c.nbytes // X * (Y - 1) // Y)
+    c = a @ b + d @ e
+
+    def terms():
+        pieces = [np.split(x, N, axis=1) for x in (a, d)]
+        others = [np.split(x, N) for x in (b, e)]
+        return [
+            pieces[0][n] @ others[0][n] + pieces[1][n] @ others[1][n]
+            for n in range(N)
+        ]
+
+    padded = np.split(bias, N)
+    placed = [
+        np.concatenate([padded[m] * (m == n) for m in range(N)])
+        for n in range(N)
+    ]
+    early = sum(
+        np.maximum(term + own, 0)
+        for term, own in zip(terms(), placed, strict=True)
+    )
+    tiled = sum(np.tile(part, N) for part in padded)
+    own_rows = np.repeat([np.tile(part, N) for part in padded], I, axis=0)
     compare.close(
         asked,
-        answer.run(a, b),
-        c,
-        terms=len(b),
+        answer.run(a, b, d, e, bias),
+        np.maximum(c + bias, 0),
+        terms=N * (J + L) + 1,
         likely=[
-            (c / Y, "you give the mean of the terms"),
-            (c[:, ::-1], "your columns are in the reverse order"),
+            (early, "you take max of terms; it is of their sum"),
+            (np.maximum(c, 0), "you leave out the bias"),
+            (
+                np.maximum(c + tiled, 0),
+                "each column gets pieces of b from all devices; a device adds "
+                "its piece to the columns that it belongs to",
+            ),
+            (
+                np.maximum(c + own_rows, 0),
+                "each device adds its own piece of b to all columns of its "
+                "rows, after the scatter",
+            ),
+            (np.maximum(c, 0) + bias, "you add the bias after max"),
+            (c + bias, "you forget max(., 0)"),
+            (np.maximum(a @ b + bias, 0), "you leave out D E"),
+            (np.maximum(c / N + bias / N, 0), "you give the mean"),
         ],
         show=True,
+        place=compare.on_devices(I),
     )
 
 
-def grade_two():
-    """Question 3 on other meshes."""
-    draw = question.draw("two")
-    for X, Y in ((3, 2), (4, 2), (2, 4)):
-        check_two(X, Y, *draw.integers(1, 5, 3).tolist(), _seed(draw))
+def grade_biased():
+    """Question 3 on other numbers of devices."""
+    draw = question.draw("biased")
+    for N in (2, 5, 8):
+        check_biased(N, *draw.integers(1, 5, 4).tolist(), _seed(draw))
 
 
-@question.visible("weights_first and sums_after", (3, 2, 4, 5))
-def check_weights(N, I, J, K, seed=3):
-    """Question 4: A[I, J] . B[J_X, K] -> C[I_X, K], by a gather or a sum.
+def _columns_formed(A, B):  # A[I, J]  B[J_X, K]
+    """C[I_X, K] with the devices' work shared out along K."""
+    B = lax.all_to_all(B, "X", split_axis=1, concat_axis=0, tiled=True)
+    return lax.all_to_all(A @ B, "X", split_axis=0, concat_axis=1, tiled=True)
 
-    N     devices
-    I, J  rows of a block of C, and of B
-    K     columns of B
-    seed  of the entries
+
+def _rows_formed(A, B):  # A[I, J]  B[J_X, K]
+    return _own(A, 0) @ _gathered(B, "X", 0)
+
+
+def _terms_formed(A, B):  # A[I, J]  B[J_X, K]
+    return _product_scattered(_own(A, 1), B)
+
+
+def _own(x, dim):
+    """A device's part of an array that all of them have, along a dimension."""
+    size = x.shape[dim] // lax.axis_size("X")
+    return lax.dynamic_slice_in_dim(x, lax.axis_index("X") * size, size, dim)
+
+
+SHARED_OUT = {
+    "gather B": _rows_formed,
+    "add up terms of C": _terms_formed,
+    "exchange columns of B, and rows of C": _columns_formed,
+}
+
+
+@functools.cache
+def _sent_sharing(way, N, I, J, K):
+    """Bytes that each device sends if the product is shared out like this."""
+    line, sizes = "A[I, J] . B[J_X, K] -> C[I_X, K]", {"I": I, "J": J, "K": K}
+    moved = matmul.traced(SHARED_OUT[way], line, sizes, {"X": N}, "float32")
+    return count.sent(moved)
+
+
+@question.visible(
+    "cheapest",
+    (4, 5, 2, 1, 3, False),
+    (4, 7, 2, 1),
+    (4, 2, 5, 3),
+    (2, 1, 2, 3),
+)
+def check_cheapest(N, i, j, k, seed=3, run=True):
+    """Question 4: A[I, J] . B[J_X, K] -> C[I_X, K] by the fewest bytes.
+
+    N        devices
+    i, j, k  an N-th of I, J and K; k is none of the others
+    seed     of the entries
+    run      whether to run the program, or only to look at what it moves
     """
     draw = np.random.default_rng(seed)
-    a, b = _numbers(draw, N * I, N * J), _numbers(draw, N * J, K)
-    c = a @ b
-    split = zip(np.split(a, N, axis=1), np.split(b, N), strict=True)
-    terms = [left @ right for left, right in split]
-    first = sum(a[:, :J] @ right for right in np.split(b, N))
-    for name, kind, V in (
-        ("weights_first", "all_gather", b.nbytes),
-        ("sums_after", "psum_scatter", c.nbytes),
-    ):
-        request = program.request(
-            a,
-            b,
-            mesh={"X": N},
-            in_specs=(P(), P("X", None)),
-            out_specs=P("X", None),
+    I, J, K = N * i, N * j, N * k
+    a, b = _numbers(draw, I, J), _numbers(draw, J, K)
+    asked = f"cheapest for I = {I}, J = {J} and K = {K} on {N} devices"
+    request = program.request(
+        a,
+        b,
+        mesh={"X": N},
+        in_specs=(P(), P("X", None)),
+        out_specs=P("X", None),
+    )
+    answer = student.program("cheapest", request)
+    counted = {way: _sent_sharing(way, N, I, J, K) for way in SHARED_OUT}
+    least = min(counted.values())
+    if answer.sent() > least:
+        raise WrongAnswer(
+            f"{asked}: {_way_taken(answer.kinds())} {answer.sent():,.0f} bytes "
+            f"leave each device; {least:,.0f} are enough"
         )
-        answer, asked = student.program(name, request), f"{name} on {N} devices"
-        if "all_reduce" in answer.kinds():
-            raise WrongAnswer(
-                f"{asked}: you use an AllReduce (psum); {kind} moves half of it"
-            )
-        answer.allow(kind)
-        answer.exactly(volume=V)
+    if run:
         compare.close(
             asked,
             answer.run(a, b),
-            c,
-            terms=N * J,
-            likely=[
-                (c * N, f"yours is {N} times too large: all added all of it"),
-                (c / N, "you give the mean of the terms"),
-                (first, "all your devices take the same columns of A"),
-                (terms[0], "you give one device's term"),
-                (np.tile(c[:I], (N, 1)), "all your devices take the same rows"),
-            ],
+            a @ b,
+            terms=J,
+            likely=_mistaken_product(a, b, N),
             show=True,
-            place=compare.on_devices(I),
+            place=compare.on_devices(i),
+        )
+    _refuse_idle_work(asked, answer, request, I * K, J * K)
+
+
+def _way_taken(kinds):
+    """What a program does with B and C, in words, from its collectives."""
+    if "all_reduce" in kinds:
+        return "you AllReduce (psum), which brings all of C to everybody;"
+    if "all_to_all" in kinds and "all_gather" in kinds:
+        return "you gather C where rows of it are enough;"
+    if "all_to_all" in kinds:
+        return "you exchange columns of B and rows of C;"
+    if "reduce_scatter" in kinds:
+        return "you add up terms of C (psum_scatter);"
+    return "you gather B;" if "all_gather" in kinds else "from what you send,"
+
+
+def _mistaken_product(a, b, N):
+    """What mistakes of question 4 give, with the mistakes."""
+    c, i, j = a @ b, len(a) // N, len(b) // N
+    terms = [a[:, :j] @ rows for rows in np.split(b, N)]
+    turned = np.concatenate(np.split(c, N, axis=1)).reshape(c.shape)
+    mixed = c.reshape(len(c), N, -1).transpose(0, 2, 1).reshape(c.shape)
+    return [
+        (c * N, f"yours is {N} times too large: all added all of it"),
+        (c / N, "you give the mean of the terms"),
+        (sum(terms), "all your devices take the same columns of A"),
+        (np.tile(c[:i], (N, 1)), "all your devices take the same rows"),
+        (turned, "you have columns of C, stacked; rows are asked for"),
+        (mixed, "your columns of C are in another order"),
+    ]
+
+
+def _refuse_idle_work(asked, answer, request, size_C, size_B):
+    """Insist that a device does an N-th of the multiplications."""
+    N = dict(request["mesh"])["X"]
+    said = student.types("cheapest", request)
+    printed = compare.entries(f"the types of {asked}", said, None)
+    sizes = [
+        (name, prod(map(int, re.findall(r"\d+", shape))))
+        for name, *kinds in printed
+        for kind in kinds
+        for shape in re.findall(r"\[([^\]]*)\]", str(kind))[:1]
+    ]
+    products = [size for name, size in sizes if name == "dot_general"]
+    # By ppermute a device may form terms of its part, one after the other.
+    whole = max if "permute" in answer.kinds() else sum
+    made = whole(products or [0])
+    if "reduce_scatter" in answer.kinds():
+        if any(size == size_B for _, size in sizes):
+            raise WrongAnswer(
+                f"{asked}: your device makes an array as large as all of B, "
+                "and multiplies zeros; an N-th of the work is enough"
+            )
+    elif made > size_C // N:
+        raise WrongAnswer(
+            f"{asked}: your device forms {made:,} entries of C, and "
+            f"{size_C // N:,} are an N-th; multiply what is needed, not all"
         )
 
 
-def grade_weights():
-    """Question 4 on other numbers of devices."""
-    draw = question.draw("weights")
-    for N in (2, 4, 7):
-        check_weights(N, *draw.integers(1, 6, 3).tolist(), _seed(draw))
+def grade_cheapest():
+    """Question 4 for other sizes, on other numbers of devices."""
+    draw = question.draw("cheapest")
+    for N in (2, 5, 8):
+        small = int(draw.integers(1, 3))
+        for large in (small * (N - 1) + 1, small * (N - 1) - 1, small + 1):
+            pair = [small, max(large, small + 1)]
+            if draw.integers(2):
+                pair.reverse()
+            check_cheapest(N, *pair, 2 * pair[1] + 1, _seed(draw))
 
 
 def _terms(a, b, X, Y):
@@ -488,18 +684,12 @@ def _weights_gathered(A, B):  # In[I, J]  W_in[J_X, K]
 
 
 def _terms_added(A, B):  # In[I, J]  W_in[J_X, K]
-    return lax.psum(_own_columns(A, B) @ B, "X")
+    return lax.psum(_own(A, 1) @ B, "X")
 
 
 def _terms_scattered(A, B):  # In[I, J]  W_in[J_X, K]
-    C = _own_columns(A, B) @ B
+    C = _own(A, 1) @ B
     return lax.psum_scatter(C, "X", scatter_dimension=1, tiled=True)
-
-
-def _own_columns(A, B):
-    """The columns of A that go with the rows of B that are here."""
-    start = lax.axis_index("X") * B.shape[0]
-    return lax.dynamic_slice_in_dim(A, start, B.shape[0], 1)
 
 
 def _rows_gathered(A, B):  # A[N, M_X]  B[M, K]
@@ -532,72 +722,57 @@ def _multiplied(I, J, K):
     return sum(2 for _ in product(range(I), range(J), range(K)))
 
 
-def _tokens(B, D, F, X, C, W):
-    """Where gather and scatter move the same: one grows with B, one not."""
-    both = (
-        _bytes(_weights_gathered, B, D, F, X),
-        _bytes(_terms_scattered, B, D, F, X),
+def _arithmetic(B, D, F, X, C):
+    """Seconds of all of the arithmetic, and of a chip's share."""
+    return (
+        Fraction(_multiplied(B, D, F), C),
+        Fraction(_multiplied(B, D // X, F), C),
     )
-    return Fraction(both[0] * B, both[1])
+
+
+def _tokens(B, D, F, X, C, W):
+    """Where gather and AllReduce take the same time."""
+    gather = Fraction(_bytes(_weights_gathered, B, D, F, X), W)
+    adding = Fraction(_bytes(_terms_added, B, D, F, X), W)
+    alone, shared = _arithmetic(B, D, F, X, C)
+    return gather * B / (adding + shared - alone)
 
 
 def _width(B, D, F, X, C, W):
-    """Where the scatter takes as long as all of the arithmetic."""
+    """Where a token's scatter takes as long as the arithmetic that it saves."""
     comm = Fraction(_bytes(_terms_scattered, B, D, F, X), W)
-    return comm * D / Fraction(_multiplied(B, D, F), C)
+    alone, shared = _arithmetic(B, D, F, X, C)
+    return comm * D / (alone - shared)
 
 
 def _chips(B, D, F, X, C, W):
-    """Where the scatter takes as long as a chip's share of the arithmetic."""
+    """Where a chip's arithmetic takes three times as long as the scatter."""
     comm = Fraction(_bytes(_terms_scattered, B, D, F, X), W)
-    return Fraction(_multiplied(B, D // X, F), C) * X / comm
+    return _arithmetic(B, D, F, X, C)[1] * X / (3 * comm)
 
 
-def _in_turn(B, D, F, X, C, W):
-    """Where gather and AllReduce take the same time without overlap."""
-    gather = Fraction(_bytes(_weights_gathered, B, D, F, X), W)
-    adding = Fraction(_bytes(_terms_added, B, D, F, X), W * B)
-    alone = Fraction(_multiplied(B, D, F), C * B)
-    shared = Fraction(_multiplied(B, D // X, F), C * B)
-    return gather / (adding + shared - alone)
+def _ratio(N, M, K, X, C, W):
+    """Gather and product, over products and scatter."""
+    alone, shared = _arithmetic(N, M, K, X, C)
+    gather = Fraction(_bytes(_rows_gathered, N, M, K, X), W)
+    scatter = Fraction(_bytes(_product_scattered, N, M, K, X), W)
+    return (gather + alone) / (scatter + shared)
 
 
 FORMULAS = {
     "tokens": (
         _tokens,
-        [
-            ("D/2", "you AllReduce; a ReduceScatter moves half of it"),
-            ("2*D", "you have it the other way round, and AllReduce"),
-            ("D/X", "you count what a chip keeps; volumes are whole arrays"),
-            ("F", "you compare the wrong sizes; which of them cancels?"),
-            ("B", "you give the tokens themselves"),
-        ],
-    ),
-    "width": (
-        _width,
-        [
-            ("2*C/W", "you AllReduce; a ReduceScatter moves half of it"),
-            ("C/(2*W)", "what has an element in bf16, and a multiply-add?"),
-            ("C*X/W", "you take (3)'s arithmetic; it is that of (1)"),
-            ("W/C", "you have it upside down"),
-        ],
-    ),
-    "chips": (
-        _chips,
-        [
-            ("D*W/(2*C)", "you AllReduce; a ReduceScatter moves half of it"),
-            ("C/(D*W)", "you have it upside down"),
-            ("D*C/W", "you have C and W the wrong way round"),
-            ("2*D*W/C", "what has an element in bf16, and a multiply-add?"),
-        ],
-    ),
-    "tokens_in_turn": (
-        _in_turn,
+        "B D F X C W",
         [
             ("D/2", "you compare bytes alone; arithmetic is not overlapped"),
             (
                 "D*C/(2*C - D*W)",
-                "you let (2) do no arithmetic; each chip does an X-th",
+                "you let (2) do no arithmetic, or gather by (X - 1)/X of V; "
+                "here V bytes take V/W",
+            ),
+            (
+                "D*C/(D*W*(1 - 1/X) - 2*C)",
+                "you lost a sign: where it exists this number is positive",
             ),
             (
                 "D*C/(C - D*W*(1 - 1/X))",
@@ -613,58 +788,110 @@ FORMULAS = {
             ),
         ],
     ),
+    "width": (
+        _width,
+        "B D F X C W",
+        [
+            ("C/W", "you let (3) do no arithmetic; each chip does an X-th"),
+            (
+                "2*C*X/(W*(X - 1))",
+                "you AllReduce; a ReduceScatter moves half of it",
+            ),
+            (
+                "C*X/(2*W*(X - 1))",
+                "what has an element in bf16, and a multiply-add?",
+            ),
+            ("C*(X - 1)/(W*X)", "(1 - 1/X) stands on the wrong side"),
+            ("C*X/W", "you took an X-th of the arithmetic for what is saved"),
+            ("W*(X - 1)/(C*X)", "you have it upside down"),
+        ],
+    ),
+    "chips": (
+        _chips,
+        "B D F X C W",
+        [
+            ("D*W/C", "you give where both take equally long"),
+            ("D*W/(6*C)", "you AllReduce; a ReduceScatter moves half of it"),
+            (
+                "D*W/(2*C)",
+                "you AllReduce, and give where both take equally long",
+            ),
+            ("3*D*W/C", "you let the wires have three quarters"),
+            ("3*C/(D*W)", "you have it upside down"),
+            (
+                "D*W/(4*C)",
+                "three quarters are three times what is left, not four times",
+            ),
+            (
+                "4*D*W/(3*C)",
+                "three quarters of all time, not of the time of the wires",
+            ),
+            ("2*D*W/(3*C)", "what has an element in bf16, and a multiply-add?"),
+        ],
+    ),
+    "ratio": (
+        _ratio,
+        "N M K X C W",
+        [
+            ("M/K", "you compare bytes alone; arithmetic is not overlapped"),
+            (
+                "K*(1/W + M/(X*C))/(M*(1/W + K/C))",
+                "you have it the other way round",
+            ),
+            (
+                "M*(1/W + K/C)/(K*(1/W + M/C))",
+                "a chip that scatters does an X-th of the arithmetic",
+            ),
+            (
+                "M*(1/W + K/(X*C))/(K*(1/W + M/(X*C)))",
+                "a chip that has gathered A multiplies all of it",
+            ),
+            (
+                "M*(1/W + K/C)/(K*(2/W + M/(X*C)))",
+                "you AllReduce; a ReduceScatter moves half of it",
+            ),
+            (
+                "(N*M/W + N*M*K/C)/(M*K/W + N*M*K/(X*C))",
+                "you reduce B; what is reduced is the product",
+            ),
+        ],
+    ),
 }
-RATIOS = [
-    ("K/M", "you have it the other way round"),
-    ("M/(2*K)", "you AllReduce; a ReduceScatter moves half of it"),
-    ("N/K", "you reduce B; what is reduced is the product"),
-    ("N*M/(M*K)", "you reduce B; what is reduced is the product"),
-    ("1", "what is gathered and what is reduced have different sizes"),
-]
 
 
 @question.visible(
     "the formulas",
     (
         [(6, 8, 6, 2, 71, 3), (2, 12, 4, 4, 205, 11), (5, 9, 3, 3, 40, 2)],
-        [(4, 6, 10), (8, 2, 6)],
+        [(4, 6, 10, 2, 13, 3), (8, 2, 6, 2, 5, 4), (3, 6, 9, 3, 7, 2)],
     ),
 )
 def check_strategies(points, ratios):
     """Question 6: where one way of multiplying beats another.
 
     points  numbers for B, D, F, X, C and W
-    ratios  numbers for N, M and K
+    ratios  numbers for N, M, K, X, C and W
     """
-    for name, (counted, likely) in FORMULAS.items():
+    for name, (counted, symbols, likely) in FORMULAS.items():
         compare.formula(
             name,
             student.expression(name),
-            "B D F X C W",
+            symbols,
             counted,
-            points,
+            ratios if name == "ratio" else points,
             likely=likely,
         )
-    compare.formula(
-        "ratio",
-        student.expression("ratio"),
-        "N M K",
-        lambda N, M, K: Fraction(
-            _bytes(_rows_gathered, N, M, K, 2),
-            _bytes(_product_scattered, N, M, K, 2),
-        ),
-        ratios,
-        likely=RATIOS,
-    )
 
 
 def grade_strategies():
     """Question 6 with other numbers."""
-    draw, points = question.draw("strategies"), []
+    draw, points, ratios = question.draw("strategies"), [], []
     for X in draw.choice(np.arange(2, 17), 3, replace=False).tolist():
         B, D, F, C, W = draw.integers(1, 8, 5).tolist()
         points.append((B, D * X, F * X, X, 1000 * C + 1, W + 2))
-    ratios = [tuple((2 * draw.integers(1, 20, 3)).tolist()) for _ in "AB"]
+    for X in draw.integers(2, 10, 2).tolist():
+        N, M, K, C, W = draw.integers(1, 8, 5).tolist()
+        ratios.append((N * X, M * X, K * X, X, 5 * C + 1, W))
     check_strategies(points, ratios)
 
 
@@ -909,67 +1136,98 @@ def _crossing_bytes(number, I, J, K, X, Y):
     return moved // (2 if number == 0 else 1) * _line_load(kind, mesh[axis])
 
 
+LINES = {  # a block crosses the end of a line so often
+    "sums": (
+        0,
+        [
+            (
+                "2*I*K*(Y - 1)/(X*Y*link_bw)",
+                "you charge a gather, or rings; an AllReduce is two",
+            ),
+            (
+                "I*K*(Y - 1)/(X*Y*link_bw)",
+                "you charge half of an AllReduce, and rings",
+            ),
+            ("4*I*K/(X*link_bw)", "you give the limit of many chips"),
+            ("4*I*K*(Y - 1)/(Y*link_bw)", "you forget that X cuts C, too"),
+            ("4*I*K*(X - 1)/(X**2*link_bw)", "your line is X; it is Y"),
+            ("4*I*K*(X - 1)/(X*Y*link_bw)", "your line is X; it is Y"),
+            (
+                "4*I*J*(Y - 1)/(X*Y*link_bw)",
+                "you charge A; the sum is C",
+            ),
+            ("4*I*J*(Y - 1)/(X*Y**2*link_bw)", "you charge A; the sum is C"),
+            ("4*J*K*(Y - 1)/(Y**2*link_bw)", "you charge B; the sum is C"),
+            ("8*I*K*(Y - 1)/(X*Y*link_bw)", "yours is twice too long"),
+        ],
+    ),
+    "training": (
+        1,
+        [
+            (
+                "J*K*(X - 1)/(X*Y*link_bw)",
+                "you have rings; the end of a line gets all one way",
+            ),
+            ("2*J*K/(Y*link_bw)", "you give the limit of many chips"),
+            ("2*J*K*(X - 1)/(X*link_bw)", "you forget that Y cuts B, too"),
+            ("2*J*K*(Y - 1)/(Y**2*link_bw)", "your line is Y; it is X"),
+            ("2*J*K*(Y - 1)/(X*Y*link_bw)", "your line is Y; it is X"),
+            (
+                "2*I*J*(X - 1)/(X*link_bw)",
+                "you gather A; its columns are all there",
+            ),
+            (
+                "2*J**2*(X - 1)/(X*Y*link_bw)",
+                "you have B of J by J; it is J by K",
+            ),
+            (
+                "4*J*K*(X - 1)/(X*Y*link_bw)",
+                "you charge an AllReduce, or both ways in turn",
+            ),
+        ],
+    ),
+    "inference": (
+        2,
+        [
+            (
+                "2*J*K*(X - 1)/(X*Y*link_bw)",
+                "you gather B; all of J is there",
+            ),
+            (
+                "2*I*K*(X - 1)/(X*Y*link_bw)",
+                "you move C; it may stay cut",
+            ),
+            (
+                "2*I*K*(Y - 1)/(X*Y*link_bw)",
+                "you move C; it may stay cut",
+            ),
+        ],
+    ),
+}
+
+
 @question.visible(
-    "on_lines",
-    (4096, 8192, 10240, 4, 4, hw.V5E.flops, hw.V5E.link_bw),
-    (1200, 2400, 3600, 2, 6, 1e14, 4e10),
-    (960, 480, 1920, 8, 3, 2e14, 5e10),
+    "sums, training and inference",
+    ([(8, 16, 24, 4, 4, 9), (12, 24, 36, 2, 6, 7), (48, 24, 96, 8, 3, 5)],),
 )
-def check_lines(I, J, K, X, Y, C, link_bw):
-    """Question 9: seconds of three products on X by Y chips, all lines."""
-    asked = f"on_lines({I}, {J}, {K}, {X}, {Y}, ...)"
-    got = student.call("on_lines", I, J, K, X, Y, C, link_bw)
-    for number, pair in enumerate(compare.entries(asked, got, 3)):
-        words = f"{asked}, product {number + 1}"
-        math, comm = compare.numbers(words, pair, 2)
-        right = 2 * I * J * K / (X * Y) / C
-        compare.close(
-            f"{words}, math",
-            math,
-            right,
-            likely=[
-                (right * X * Y, "you do all of it; each chip has a share"),
-                (right * Y, "you leave Y out; it cuts the work, too"),
-                (right * X, "you leave X out; it cuts the work, too"),
-                (right / 2, "you count a multiply-add as one operation"),
-            ],
+def check_lines(points):
+    """Question 9: communication of three products on a slice of lines.
+
+    points  numbers for I, J, K, X, Y and link_bw
+    """
+    for name, (number, likely) in LINES.items():
+
+        def counted(I, J, K, X, Y, link_bw, number=number):
+            return _crossing_bytes(number, I, J, K, X, Y) / link_bw
+
+        compare.formula(
+            name,
+            student.expression(name),
+            "I J K X Y link_bw",
+            counted,
+            points,
+            likely=likely,
         )
-        moved = float(_crossing_bytes(number, I, J, K, X, Y)) / link_bw
-        likely = _mistaken_lines(number, (I, J, K), X, Y, moved, link_bw)
-        compare.close(f"{words}, comm", comm, moved, likely=likely)
-
-
-def _mistaken_lines(number, sizes, X, Y, moved, link_bw):
-    """Seconds of communication that mistakes give, with the mistakes."""
-    I, J, K = sizes
-    N = (Y, X, X)[number]
-    V = (2 * I * K / X, 2 * J * K / Y, 0)[number]
-    share = (N - 1) / N / link_bw
-    if number == 2:
-        return [
-            (2 * J * K / Y * share, "you gather B; all of J is there"),
-            (2 * I * K / (X * Y) * share, "you move C; it may stay cut"),
-        ]
-    if number == 0:
-        return [
-            (V * share, "you charge a gather, or rings; an AllReduce is two"),
-            (2 * V / link_bw, "you give the limit of many chips"),
-            (2 * V * X * share, "you forget that X cuts C, too"),
-            (2 * V * (X - 1) / X / link_bw, "your line is X; it is Y"),
-            (2 * (2 * I * J / X) * share, "you charge A; the sum is C"),
-            (2 * (2 * I * J / X / Y) * share, "you charge A; the sum is C"),
-            (2 * (2 * J * K / Y) * share, "you charge B; the sum is C"),
-            (4 * V * share, "yours is twice too long"),
-        ]
-    return [
-        (V * share / 2, "you have rings; the end of a line gets all one way"),
-        (V / link_bw, "you give the limit of many chips"),
-        (V * Y * share, "you forget that Y cuts B, too"),
-        (V * (Y - 1) / Y / link_bw, "your line is Y; it is X"),
-        (2 * I * J * share, "you gather A; its columns are all there"),
-        (2 * J * J / Y * share, "you have B of J by J; it is J by K"),
-        (2 * V * share, "you charge an AllReduce, or both ways in turn"),
-    ]
 
 
 @question.visible(
@@ -1024,11 +1282,11 @@ def check_bounds(points):
 
 def grade_lines():
     """Question 9 for other products and slices."""
-    draw = question.draw("lines")
-    for X, Y in ((4, 4), (2, 8), (5, 3)):
-        sizes = (X * Y * draw.integers(1, 99, 3)).tolist()
-        C, link_bw = draw.uniform((1e14, 1e10), (9e14, 1e11)).tolist()
-        check_lines(*sizes, X, Y, C, link_bw)
+    draw, points = question.draw("lines").integers, []
+    for X, Y in draw(2, 10, (3, 2)).tolist():
+        sizes = (X * Y * draw(1, 99, 3)).tolist()
+        points.append((*sizes, X, Y, int(draw(2, 40))))
+    check_lines(points)
 
 
 def grade_bounds():
@@ -1307,105 +1565,144 @@ def grade_budget():
 # --- 12 and 13: a collective matmul ------------------------------------------
 
 
-@question.visible("scatter_matmul", (5, 6, 1, 48))
-def check_scatter_matmul(N, I, J, K, seed=9):
-    """Question 12: a product that is scattered while it is formed.
+@question.visible("round_trip", (2, 2, 3, 4), (7, 4, 6, 4))
+def check_round_trip(N, b, D, f, seed=9):
+    """Question 12: gather, two products and scatter, once round a ring.
 
     N        devices
-    I, J, K  rows of a piece of C, columns of a block of A, columns of B
+    b, D, f  rows of a piece, its columns, hidden columns of a device
     seed     of the entries
     """
     draw = np.random.default_rng(seed)
-    a, b = _numbers(draw, N * I, N * J), _numbers(draw, N * J, K)
-    c, asked = a @ b, f"scatter_matmul on {N} devices"
-    piece, factors = c.nbytes // N, (a.nbytes + b.nbytes) // N
+    In, W_in, W_out = (
+        draw.integers(-3, 4, shape).astype(np.float32)
+        for shape in ((N * b, D), (D, N * f), (N * f, D))
+    )
+    asked, piece = f"round_trip on {N} devices", In.nbytes // N
     request = program.request(
-        a,
-        b,
+        In,
+        W_in,
+        W_out,
         mesh={"X": N},
-        in_specs=(P(None, "X"), P("X", None)),
+        in_specs=(P("X", None), P(None, "X"), P("X", None)),
         out_specs=P("X", None),
     )
-    answer = student.program("scatter_matmul", request)
-    if "reduce_scatter" in answer.kinds():
-        raise WrongAnswer(
-            f"{asked}: your psum_scatter needs all of the term before it "
-            "starts; send pieces by ppermute"
-        )
+    answer = student.program("round_trip", request)
+    for kind, name in (
+        ("all_gather", "all_gather"),
+        ("reduce_scatter", "psum_scatter"),
+    ):
+        if kind in answer.kinds():
+            raise WrongAnswer(
+                f"{asked}: your {name} ends before, or begins after, the "
+                "products, so it does not hide; send pieces by ppermute"
+            )
     answer.allow("ppermute")
-    ways = set()
+    _refuse_other_messages(asked, answer, N, piece)
+    weights = (W_in.nbytes + W_out.nbytes) // N
+    if answer.live() > weights + 6 * piece:
+        raise WrongAnswer(
+            f"{asked}: your device holds {answer.live():,} bytes at a time, "
+            f"{weights:,} of them weights; multiply a piece when it comes, and "
+            "pass its sum on"
+        )
+    compare.close(
+        asked,
+        answer.run(In, W_in, W_out),
+        np.maximum(In @ W_in, 0) @ W_out,
+        terms=N * f * D,
+        likely=_mistaken_trip(In, W_in, W_out, N),
+        show=True,
+        place=compare.on_devices(b),
+    )
+
+
+def _refuse_other_messages(asked, answer, N, piece):
+    """Insist on pieces, to the next chip, as few as there can be."""
+    sent = 0
     for hop in answer.collectives():
         if hop.volume != piece:
             raise WrongAnswer(
                 f"{asked}: your message has {hop.volume} bytes, and a piece of "
-                f"C {piece}: pieces of C travel, and nothing else"
+                f"In or Out {piece}: one piece at a time, and nothing else"
             )
         pairs = program.pairs(asked, hop)
-        ways |= {(there - here) % N for here, there in pairs}
-    if not ways <= {1} and not ways <= {N - 1}:
+        ways = {(there - here) % N for here, there in pairs}
+        if ways != {1}:
+            raise WrongAnswer(
+                f"{asked}: your messages go {sorted(ways)} places on; each "
+                "chip sends to the next one only"
+            )
+        sent += hop.times
+    if sent > 2 * (N - 1):
         raise WrongAnswer(
-            f"{asked}: your messages go {sorted(ways)} places on; each chip "
-            "sends to one neighbour, always the same"
+            f"{asked}: over each wire go {sent} of your pieces, and "
+            f"{2 * (N - 1)} are enough: where does a sum begin that needs "
+            f"{N - 1} hops to its home?"
         )
-    answer.exactly(sent=(N - 1) * piece)
-    if answer.live() > 2 * factors + 4 * piece:
-        raise WrongAnswer(
-            f"{asked}: your device holds {answer.live():,} bytes at a time; "
-            "multiply the rows of one piece when they are needed, not all"
-        )
-    blocks = list(zip(np.split(a, N, axis=1), np.split(b, N), strict=True))
-    terms = [left @ right for left, right in blocks]
+
+
+def _mistaken_trip(In, W_in, W_out, N):
+    """What mistakes of question 12 give, with the mistakes."""
+    columns, rows = np.split(W_in, N, axis=1), np.split(W_out, N)
+    pairs = list(zip(columns, rows, strict=True))
+    terms = [np.maximum(In @ w, 0) @ v for w, v in pairs]
+    plain = [In @ w @ v for w, v in pairs]
+    Out, size = sum(terms), len(In) // N
     own = np.concatenate([np.split(terms[d], N)[d] for d in range(N)])
-    compare.close(
-        asked,
-        answer.run(a, b),
-        c,
-        terms=N * J,
-        likely=[
-            (np.roll(c, I, axis=0), "your pieces end one chip too far on"),
-            (np.roll(c, -I, axis=0), "your pieces end one chip too far back"),
-            (c - own, "you leave a chip's own term out"),
-            (own, "you return each chip's own term; others are missing"),
-            *_ends(terms, N),
-            *_last_terms(terms, N),
-        ],
-        show=True,
-        place=compare.on_devices(I),
+    early = np.roll(Out - own, -size, 0) + own
+    split = [np.split(term, N) for term in terms]
+    home = sum(split[n][n] for n in range(N))
+    standing = np.concatenate(
+        [
+            split[(d + 1) % N][d] + home - split[(d + 1) % N][(d + 1) % N]
+            for d in range(N)
+        ]
     )
+    return [
+        (np.roll(Out, size, 0), "your sums end one chip too far on"),
+        (np.roll(Out, -size, 0), "your sums end one chip too far back"),
+        (Out - own, "you leave a chip's own term out"),
+        (Out + own, "you count a chip's own term twice"),
+        (own, "you return each chip's own term; others are missing"),
+        (np.maximum(Out, 0), "max stands between the products, not at the end"),
+        (sum(plain), "you leave max out"),
+        (np.maximum(sum(plain), 0), "max stands between the two products"),
+        (early, "your sums stop one chip before their home"),
+        (standing, "at every stop you add the term of a chip's own rows"),
+        *_trips(terms, N),
+    ]
 
 
-def _ends(terms, N):
-    """Pieces that take up nothing between their first chip and their last."""
+def _trips(terms, N):
+    """What rings give whose sums and rows do not go together."""
     split = [np.split(term, N) for term in terms]
-    reason = "your pieces pass chips without taking up their terms"
-    for way in (1, -1):
-        kept = [split[d][d] + split[(d - way) % N][d] for d in range(N)]
-        yield np.concatenate(kept), reason
-
-
-def _last_terms(terms, N):
-    """What rings give whose pieces and terms do not go together."""
-    split = [np.split(term, N) for term in terms]
-    reason = "your pieces take up the terms of other pieces on their way"
-    for way, step in product((1, -1), repeat=2):
-        for start in (0, 1, -1):
+    reason = "your sums take up terms of other rows on their way"
+    for shift in range(1, N):
+        for first in range(N):
+            # At each chip the rows are `shift` places off those of the sum.
             kept = [
                 sum(
-                    split[(d - way * back) % N][
-                        (d - way * back + start + step * (N - 1 - back)) % N
-                    ]
+                    split[(d - back) % N][(d - shift * (back > first)) % N]
                     for back in range(N)
                 )
                 for d in range(N)
             ]
             yield np.concatenate(kept), reason
+    for last in range(N - 1):
+        kept = [
+            sum(split[(d - back) % N][d] for back in range(last + 1))
+            for d in range(N)
+        ]
+        yield np.concatenate(kept), "your sums pass chips whose terms they miss"
 
 
-def grade_scatter_matmul():
+def grade_round_trip():
     """Question 12 on other rings."""
-    draw = question.draw("scatter_matmul")
-    for N in (7, 8):
-        check_scatter_matmul(N, int(draw.integers(3, 6)), 1, 64, _seed(draw))
+    draw = question.draw("round_trip")
+    for N in (3, 8):
+        b, D = draw.integers(1, 4, 2).tolist()
+        check_round_trip(N, b + 2, D + 1, 3, _seed(draw))
 
 
 @functools.cache
