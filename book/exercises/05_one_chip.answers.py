@@ -265,152 +265,179 @@ update = "90*D*F/M"
 tokens = "5*C/M"
 
 
-# %% owed wrong: weights' gradients are always owed
-def owed(In, Tmp, W_in, W_out):
-    return [In[0], "", In[0], ""]
+# %% owed wrong: only what is summed must be cut alike
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    summed = [letter for letter in first if letter not in result]
+    if any(a[letter] != b[letter] for letter in summed):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(a[letter] for letter in summed)
 
 
-# %% owed wrong: an axis may cut both dimensions that stay
-def owed(In, Tmp, W_in, W_out):
-    def product(left, right):
-        return left if left == right else "move"
-
-    return [
-        product(Tmp[0], In[0]),
-        product(In[1], W_out[1]),
-        product(In[0], Tmp[0]),
-        product(Tmp[1], W_in[1]),
-    ]
-
-
-# %% owed wrong: one of the two being cut is enough
-def owed(In, Tmp, W_in, W_out):
-    def product(row, left, right, column):
-        if left and right and left != right or set(row) & set(column):
-            return "move"
-        return left or right
-
-    return [
-        product(Tmp[1], Tmp[0], In[0], In[1]),
-        product(In[0], In[1], W_out[1], W_out[0]),
-        product(In[1], In[0], Tmp[0], Tmp[1]),
-        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
-    ]
-
-
-# %% owed wrong: dW_in is dTmp times Tmp
-def owed(In, Tmp, W_in, W_out):
-    def product(row, left, right, column):
-        if left != right or set(row) & set(column):
-            return "move"
-        return left
-
-    return [
-        product(Tmp[1], Tmp[0], In[0], In[1]),
-        product(In[0], In[1], W_out[1], W_out[0]),
-        product(Tmp[1], Tmp[0], Tmp[0], Tmp[1]),
-        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
-    ]
-
-
-# %% owed wrong: the last two are exchanged
-def owed(In, Tmp, W_in, W_out):
-    def product(row, left, right, column):
-        if left != right or set(row) & set(column):
-            return "move"
-        return left
-
-    return [
-        product(Tmp[1], Tmp[0], In[0], In[1]),
-        product(In[0], In[1], W_out[1], W_out[0]),
-        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
-        product(In[1], In[0], Tmp[0], Tmp[1]),
-    ]
+# %% owed wrong: an axis may cut two letters of the result
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    return "".join(a[letter] for letter in first if letter not in result)
 
 
 # %% owed wrong: the order of axes does not matter
-def owed(In, Tmp, W_in, W_out):
-    def product(row, left, right, column):
-        if set(left) != set(right) or set(row) & set(column):
-            return "move"
-        return left
-
-    return [
-        product(Tmp[1], Tmp[0], In[0], In[1]),
-        product(In[0], In[1], W_out[1], W_out[0]),
-        product(In[1], In[0], Tmp[0], Tmp[1]),
-        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
-    ]
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(set(a[x]) != set(b[x]) for x in set(a) & set(b)):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(a[letter] for letter in first if letter not in result)
 
 
-# %% owed wrong: a debt is something that must move
-def owed(In, Tmp, W_in, W_out):
-    def product(row, left, right, column):
-        if left != right or left or set(row) & set(column):
-            return "move"
-        return left
-
-    return [
-        product(Tmp[1], Tmp[0], In[0], In[1]),
-        product(In[0], In[1], W_out[1], W_out[0]),
-        product(In[1], In[0], Tmp[0], Tmp[1]),
-        product(Tmp[0], Tmp[1], W_in[1], W_in[0]),
-    ]
+# %% owed wrong: one of the two being cut is enough
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[x] and b[x] and a[x] != b[x] for x in set(a) & set(b)):
+        return "no"
+    stay = "".join(a.get(x) or b.get(x) or "" for x in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(a[x] or b[x] for x in first if x not in result)
 
 
-# %% owed right: arrays by name, and dimensions by letter
-def owed(In, Tmp, W_in, W_out):
-    there = {
-        "In": dict(zip("BD", In)),
-        "dOut": dict(zip("BD", In)),
-        "Tmp": dict(zip("BF", Tmp)),
-        "dTmp": dict(zip("BF", Tmp)),
-        "W_in": dict(zip("DF", W_in)),
-        "W_out": dict(zip("FD", W_out)),
+# %% owed wrong: a sum that is left is a "no"
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    summed = "".join(a[letter] for letter in first if letter not in result)
+    return "no" if summed or len(set(stay)) < len(stay) else ""
+
+
+# %% owed wrong: one letter is summed, the first
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return next(a[letter] for letter in first if letter not in result)
+
+
+# %% owed wrong: the last letter of the left factor is summed
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    return "no" if len(set(stay)) < len(stay) else left[-1]
+
+
+# %% owed wrong: every axis that does not cut the result
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(axis for axis in "XY" if axis not in stay)
+
+
+# %% owed wrong: a letter that both have is summed
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    both = [letter for letter in first if letter in b]
+    if any(a[letter] != b[letter] for letter in both):
+        return "no"
+    stay = "".join({**a, **b}[letter] for letter in result)
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(a[letter] for letter in both)
+
+
+# %% owed wrong: a list of axes
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    return [a[letter] for letter in first if letter not in result]
+
+
+# %% owed right: by pairs of letters and axes
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    for i, letter in enumerate(first):
+        at = second.find(letter)
+        if at >= 0 and left[i] != right[at]:
+            return "no"
+    holds = {
+        (axis, letter)
+        for names, cuts in ((first, left), (second, right))
+        for letter, cut in zip(names, cuts)
+        for axis in cut
     }
-    pairs = [("Tmp", "dOut"), ("dOut", "W_out"), ("In", "dTmp")]
-    found = []
-    for left, right in [*pairs, ("dTmp", "W_in")]:
-        left, right = there[left], there[right]
-        [over] = set(left) & set(right)
-        [stay] = set(left) - {over}
-        [other] = set(right) - {over}
-        clash = set(left[stay]).intersection(right[other])
-        fits = left[over] == right[over] and not clash
-        found.append(left[over] if fits else "move")
-    return found
+    rows = [axis for axis, letter in holds if letter in result]
+    if len(rows) > len(set(rows)):
+        return "no"
+    return "".join(sorted({axis for axis, x in holds if x not in result}))
 
 
-# %% owed right: every axis is counted
-def owed(In, Tmp, W_in, W_out):
-    four = [
-        (Tmp[0], In[0], Tmp[1] + In[1]),
-        (In[1], W_out[1], In[0] + W_out[0]),
-        (In[0], Tmp[0], In[1] + Tmp[1]),
-        (Tmp[1], W_in[1], Tmp[0] + W_in[0]),
-    ]
-    results = []
-    for summed, with_it, stay in four:
-        twice = any(stay.count(axis) > 1 for axis in stay)
-        results.append("move" if twice or summed != with_it else summed)
-    return results
+# %% owed right: parts of six are held by each device
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    size = {"X": 2, "Y": 3}
 
+    def part(cut, at):
+        start, length = 0, 6
+        for axis in cut:
+            length //= size[axis]
+            start += length * at[axis]
+        return start, length
 
-# %% owed equivalent: line 6: `(F, B_Tmp, B, D)` is reversed
-# The same product, transposed: rows and columns change places, and so do the
-# two factors.
-
-# %% owed equivalent: line 6: `(B, D, D_out, F_out)` is reversed
-# The same product, transposed: rows and columns change places, and so do the
-# two factors.
-
-# %% owed equivalent: line 7: `(D, B, B_Tmp, F)` is reversed
-# The same product, transposed: rows and columns change places, and so do the
-# two factors.
-
-# %% owed equivalent: line 7: `(B_Tmp, F, F_in, D_in)` is reversed
-# The same product, transposed: rows and columns change places, and so do the
-# two factors.
+    formed = set()
+    for x in range(2):
+        for y in range(3):
+            held = {}
+            for names, cuts in ((first, left), (second, right)):
+                for name, cut in zip(names, cuts):
+                    own = part(cut, {"X": x, "Y": y})
+                    if held.setdefault(name, own) != own:
+                        return "no"
+            formed.add(tuple(held[name] for name in result))
+    blocks = 1
+    for name in result:
+        blocks *= 6 // held[name][1]
+    if len(formed) < blocks:
+        return "no"
+    cuts = dict(zip(first, left))
+    return "".join(cut for name, cut in cuts.items() if name not in result)
 
 
 # %% gate wrong: silu's derivative is sigma
@@ -420,7 +447,8 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * Up * sigma
     dIn = dGate @ W_gate.T + dUp @ W_in.T
-    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
 
 
 # %% gate wrong: dIn by the gate alone
@@ -430,7 +458,8 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
     dIn = dGate @ W_gate.T
-    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
 
 
 # %% gate wrong: dIn by the other way alone
@@ -440,15 +469,18 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
     dIn = dUp @ W_in.T
-    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
 
 
 # %% gate wrong: no silu at all
 def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
     dTmp = dOut @ W_out.T
     dUp, dGate = dTmp * Gate, dTmp * Up
     dIn = dGate @ W_gate.T + dUp @ W_in.T
-    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
 
 
 # %% gate wrong: dGate without Up
@@ -458,7 +490,8 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * sigma * (1 + Gate * (1 - sigma))
     dIn = dGate @ W_gate.T + dUp @ W_in.T
-    return [dIn, In.T @ dGate, In.T @ dUp, (Gate * sigma * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
 
 
 # %% gate wrong: the two weights' gradients exchanged
@@ -468,7 +501,8 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
     dIn = dGate @ W_gate.T + dUp @ W_in.T
-    return [dIn, In.T @ dUp, In.T @ dGate, (Gate * sigma * Up).T @ dOut]
+    dW_out = np.round(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dUp, In.T @ dGate, dW_out]
 
 
 # %% gate wrong: dW_out from Up without the gate
@@ -488,13 +522,57 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     dUp = dTmp * Gate * sigma
     dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
     dIn = dGate @ W_gate.T + dUp @ W_in.T
-    return [dIn, dGate.T @ In, dUp.T @ In, dOut.T @ (Gate * sigma * Up)]
+    dW_out = dOut.T @ np.round(Gate * sigma * Up)
+    return [dIn, dGate.T @ In, dUp.T @ In, dW_out]
 
 
-# %% gate right: JAX differentiates
+# %% gate wrong: dW_out as if nothing were rounded, the chapter's block
 def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     def gated(In, W_gate, W_in, W_out):
         return (jax.nn.silu(In @ W_gate) * (In @ W_in)) @ W_out
+
+    arrays = [jnp.float32(x) for x in (In, W_gate, W_in, W_out)]
+    return list(jax.vjp(gated, *arrays)[1](jnp.float32(dOut)))
+
+
+# %% gate wrong: JAX differentiates round, too
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    def gated(In, W_gate, W_in, W_out):
+        Tmp = jnp.round(jax.nn.silu(In @ W_gate) * (In @ W_in))
+        return Tmp @ W_out
+
+    arrays = [jnp.float32(x) for x in (In, W_gate, W_in, W_out)]
+    return list(jax.vjp(gated, *arrays)[1](jnp.float32(dOut)))
+
+
+# %% gate wrong: rounded down
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    dW_out = np.floor(Gate * sigma * Up).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
+
+
+# %% gate wrong: both factors are rounded, and not their product
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    sigma = 1 / (1 + np.exp(-Gate))
+    dTmp = dOut @ W_out.T
+    dUp = dTmp * Gate * sigma
+    dGate = dTmp * Up * sigma * (1 + Gate * (1 - sigma))
+    dIn = dGate @ W_gate.T + dUp @ W_in.T
+    dW_out = (np.round(Gate * sigma) * np.round(Up)).T @ dOut
+    return [dIn, In.T @ dGate, In.T @ dUp, dW_out]
+
+
+# %% gate right: JAX, with round's change held constant
+def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
+    def gated(In, W_gate, W_in, W_out):
+        Tmp = jax.nn.silu(In @ W_gate) * (In @ W_in)
+        Tmp += jax.lax.stop_gradient(jnp.round(Tmp) - Tmp)
+        return Tmp @ W_out
 
     arrays = [jnp.float32(x) for x in (In, W_gate, W_in, W_out)]
     return list(jax.vjp(gated, *arrays)[1](jnp.float32(dOut)))
@@ -507,7 +585,7 @@ def gated_backward(dOut, In, Gate, Up, W_gate, W_in, W_out):
     branches = ((dGate, W_gate), (dUp, W_in))
     dIn = sum(jnp.einsum("bf,df->bd", d, W) for d, W in branches)
     grads = [jnp.einsum("bd,bf->df", In, d) for d, _ in branches]
-    return [dIn, *grads, jnp.einsum("bf,bd->fd", Tmp, dOut)]
+    return [dIn, *grads, jnp.einsum("bf,bd->fd", jnp.rint(Tmp), dOut)]
 
 
 # %% flops wrong: a multiply-add is one
@@ -805,28 +883,32 @@ def adam(w, m, v, g, t, rate):
 
 
 # %% owed wrong: only the very same axes get in each other's way
-def owed(In, Tmp, W_in, W_out):
-    (B, D), (B_Tmp, F) = In, Tmp
-    (D_in, F_in), (F_out, D_out) = W_in, W_out
-    four = [(F, B_Tmp, B, D), (B, D, D_out, F_out)]
-    four += [(D, B, B_Tmp, F), (B_Tmp, F, F_in, D_in)]
-    return [
-        "move" if left != right or row == column != "" else left
-        for row, left, right, column in four
-    ]
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    cuts = {**a, **b}
+    stay = [cuts[letter] for letter in result if cuts[letter]]
+    if len(set(stay)) < len(stay):
+        return "no"
+    return "".join(cuts[x] for x in first if x not in result)
 
 
 # %% owed wrong: axes get in the way only in their order
-def owed(In, Tmp, W_in, W_out):
-    (B, D), (B_Tmp, F) = In, Tmp
-    (D_in, F_in), (F_out, D_out) = W_in, W_out
-    four = [(F, B_Tmp, B, D), (B, D, D_out, F_out)]
-    four += [(D, B, B_Tmp, F), (B_Tmp, F, F_in, D_in)]
-    found = []
-    for row, left, right, column in four:
-        twice = row and column and (row in column or column in row)
-        found.append("move" if left != right or twice else left)
-    return found
+def owed(product, left, right):
+    factors, result = product.split("->")
+    first, second = factors.split(",")
+    a, b = dict(zip(first, left)), dict(zip(second, right))
+    if any(a[letter] != b[letter] for letter in set(a) & set(b)):
+        return "no"
+    cuts = {**a, **b}
+    stay = [cuts[letter] for letter in result if cuts[letter]]
+    for i, one in enumerate(stay):
+        if any(one in other or other in one for other in stay[:i]):
+            return "no"
+    return "".join(cuts[x] for x in first if x not in result)
 
 
 # %% adam wrong: always the same rate

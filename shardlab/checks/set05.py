@@ -18,6 +18,31 @@ from shardlab import count, hw
 from shardlab.checks import compare, question, student
 from shardlab.strategies import adam
 
+__all__ = [
+    "check_adam",
+    "check_faster",
+    "check_flops",
+    "check_gate",
+    "check_memory",
+    "check_owed",
+    "check_parameters",
+    "check_product",
+    "check_rent",
+    "check_ridge",
+    "check_symbols",
+    "grade_adam",
+    "grade_faster",
+    "grade_flops",
+    "grade_gate",
+    "grade_memory",
+    "grade_owed",
+    "grade_parameters",
+    "grade_product",
+    "grade_rent",
+    "grade_ridge",
+    "grade_symbols",
+]
+
 TWICE = "a multiply-add is two FLOPs"
 
 
@@ -119,17 +144,16 @@ def grade_product():
 # --- 2: where a sum is left --------------------------------------------------
 
 AXES = {"X": 2, "Y": 3}
-SIZE = 12  # of each dimension: every layout cuts it evenly
-FOUR = ("dW_out", "dTmp", "dW_in", "dIn")
+SIZE = 6  # of each dimension: every layout cuts it evenly
 
 
-def _block_of(x, cuts, place):
-    """What the device at a place holds of x, by slicing."""
+def _indices(cut, place):
+    """The indices of a dimension that the device at a place holds."""
     at = dict(zip(AXES, place, strict=True))
-    for dim, letters in enumerate(cuts):
-        for axis in letters:
-            x = np.split(x, AXES[axis], dim)[at[axis]]
-    return x
+    held = np.arange(SIZE)
+    for axis in cut:
+        held = np.split(held, AXES[axis])[at[axis]]
+    return tuple(held.tolist())
 
 
 def _summed(terms, place, axes):
@@ -144,96 +168,153 @@ def _summed(terms, place, axes):
     )
 
 
+def _letters(product):
+    """The letters of both factors and of the result."""
+    factors, result = product.split("->")
+    return (*factors.split(","), result)
+
+
 @functools.cache
-def _left_by_trying(left, right):
-    """The axes to add over, found on arrays; "move" if blocks must move."""
-    places = list(itertools.product(*map(range, AXES.values())))
-    a, b = np.random.default_rng(5).integers(-9, 10, (2, SIZE, SIZE))
-    number = np.arange(SIZE**2).reshape(SIZE, SIZE)
-    inner, terms, covered = np.tile(np.arange(SIZE), (SIZE, 1)), {}, set()
-    cuts = left[0], right[1]
-    for place in places:
-        goes = _block_of(inner, left, place)[0]
-        if not np.array_equal(goes, _block_of(inner.T, right, place)[:, 0]):
-            return "move"
-        terms[place] = _block_of(a, left, place) @ _block_of(b, right, place)
-        covered |= set(_block_of(number, cuts, place).ravel().tolist())
-    if len(covered) < number.size:
-        return "move"
+def _left_by_trying(product, left, right):
+    """The axes to add over, found on arrays; "no" if that gives no result.
+
+    product      as for einsum
+    left, right  tuples, the axes that cut each dimension of a factor
+    """
+    first, second, result = _letters(product)
+    draw = np.random.default_rng(5)
+    a, b = (draw.integers(-9, 10, [SIZE] * len(x)) for x in (first, second))
+    whole = np.einsum(product, a, b)
+    terms, blocks, covered = {}, {}, np.zeros(whole.shape, bool)
+    for place in itertools.product(*map(range, AXES.values())):
+        of_a = {x: _indices(c, place) for x, c in zip(first, left, strict=True)}
+        of_b = {
+            x: _indices(c, place) for x, c in zip(second, right, strict=True)
+        }
+        if any(of_a[letter] != of_b[letter] for letter in {*of_a} & {*of_b}):
+            return "no"
+        held = {**of_a, **of_b}
+        own = [np.ix_(*map(held.get, names)) for names in (first, second)]
+        block = np.ix_(*map(held.get, result))
+        terms[place] = np.einsum(product, a[own[0]], b[own[1]])
+        blocks[place] = whole[block]
+        covered[block] = True
+    if not covered.all():
+        return "no"
     for n in range(len(AXES) + 1):
         for axes in itertools.combinations(AXES, n):
             if all(
-                np.array_equal(
-                    _summed(terms, place, axes), _block_of(a @ b, cuts, place)
-                )
-                for place in places
+                np.array_equal(_summed(terms, place, axes), block)
+                for place, block in blocks.items()
             ):
                 return "".join(axes)
     raise ValueError(f"no sum of {left} and {right} makes up a result")
 
 
-WHOLE = ("", "")
+SCORES, GRADIENT = "bhtk,bhsk->bhts", "btd,btf->df"
 SHOWN = (
-    (("X", ""), ("X", ""), WHOLE, WHOLE),
-    (WHOLE, ("", "Y"), ("", "Y"), ("Y", "")),
-    (("X", ""), ("X", ""), ("X", ""), ("", "X")),
-    (("X", "Y"), ("X", "Y"), ("Y", ""), ("", "Y")),
-    (("XY", ""), ("YX", ""), WHOLE, WHOLE),
-    (("", "X"), ("", "XY"), WHOLE, WHOLE),
-    (("", "XY"), ("", "YX"), WHOLE, WHOLE),
+    ("btd,df->btf", ("X", "", ""), ("", "Y")),
+    ("btf,fd->btd", ("X", "", "Y"), ("Y", "")),
+    (GRADIENT, ("X", "", ""), ("X", "", "Y")),
+    (GRADIENT, ("X", "Y", ""), ("X", "Y", "")),
+    (SCORES, ("X", "Y", "", ""), ("X", "Y", "", "")),
+    (SCORES, ("", "Y", "X", ""), ("", "Y", "X", "")),
+    (SCORES, ("", "Y", "", ""), ("", "", "", "")),
+    ("bhts,bhsk->bhtk", ("", "Y", "X", ""), ("", "Y", "", "")),
+    ("bf,fd->bd", ("", "XY"), ("XY", "")),
+    ("bf,fd->bd", ("", "XY"), ("YX", "")),
+    ("bf,fd->bd", ("", "X"), ("", "")),
+    ("bf,fd->bd", ("", "X"), ("X", "")),
+    ("bf,fd->bd", ("X", ""), ("", "XY")),
+    ("bf,fd->bd", ("XY", ""), ("", "YX")),
 )
 
 
 @question.visible("owed", *SHOWN)
-def check_owed(In, Tmp, W_in, W_out):
-    """Question 2: the axes over which four products leave a sum."""
-    four = (
-        _left_by_trying(Tmp[::-1], In),
-        _left_by_trying(In, W_out[::-1]),
-        _left_by_trying(In[::-1], Tmp),
-        _left_by_trying(Tmp, W_in[::-1]),
-    )
-    given = [list(cuts) for cuts in (In, Tmp, W_in, W_out)]
-    asked = f"owed({', '.join(map(str, given))})"
-    got = _list_of(asked, student.call("owed", *given), FOUR)
-    for name, one, expected in zip(FOUR, got, four, strict=True):
-        _check_sum(f"{asked}: {name}", one, expected)
+def check_owed(product, left, right):
+    """Question 2: the axes over which a product leaves a sum.
+
+    product      as for einsum, such as "btd,df->btf"
+    left, right  the axes that cut each dimension of a factor
+    """
+    left, right = tuple(left), tuple(right)
+    expected = _left_by_trying(product, left, right)
+    asked = f"owed({product!r}, {list(left)}, {list(right)})"
+    got = student.call("owed", product, list(left), list(right))
+    if not isinstance(got, str):
+        compare.wrong(asked, got, "expected a string of axes, or 'no'")
+    axes = "".join(sorted(got))  # "no" is in order
+    reason = _owed_reason(product, left, right, axes)
+    compare.equal(asked, axes, expected, [(axes, reason)])
 
 
-def _check_sum(asked, one, expected):
-    """One of the four: a set of axes, or "move"."""
-    if one == "move" or not isinstance(one, str):
-        said = "you say that blocks must move; they multiply as they lie"
-        compare.equal(asked, one, expected, likely=[("move", said)])
-    elif expected == "move":
-        said = (
-            "you multiply blocks that do not go together on some device, or "
-            "that leave some block of the result unformed"
+def _owed_reason(product, left, right, got):
+    """What is wrong with the axes of a sum, in words."""
+    first, second, result = _letters(product)
+    a = dict(zip(first, left, strict=True))
+    b = dict(zip(second, right, strict=True))
+    expected = _left_by_trying(product, left, right)
+    if expected == "no":
+        unlike = [
+            letter for letter in first if a[letter] != b.get(letter, a[letter])
+        ]
+        if not unlike:
+            return (
+                "some blocks of the result are formed nowhere: one axis cuts "
+                "two of its letters"
+            )
+        (letter, *_) = unlike
+        return (
+            f"on some device the factors hold different parts of {letter}, "
+            f"cut by {a[letter]!r} and by {b[letter]!r}"
         )
-        compare.wrong(asked, one, said)
-    else:
-        said = "you name no axis, but devices hold terms of this sum"
-        likely = [("", said)]
-        if not expected:
-            said = "you name an axis that does not cut what is summed over"
-            likely = [("".join(sorted(one)), said)]
-        compare.equal(asked, "".join(sorted(one)), expected, likely=likely)
+    if got == "no":
+        return "the blocks go together, and every part of the result is formed"
+    stay = {axis for letter in result for axis in {**a, **b}[letter]}
+    if set(got) & stay:
+        return "you name an axis that cuts the result; its devices hold blocks"
+    if set(got) - set(expected):
+        return "you name an axis along which devices hold the same"
+    summed = [letter for letter in first if letter not in result]
+    return f"you leave out an axis; the sum is over {' and '.join(summed)}"
+
+
+def _layouts(product, draw):
+    """Layouts of both factors of a product: good ones, and some damaged."""
+    first, second, result = _letters(product)
+    cuts = dict.fromkeys(first + second, "")
+    for axis in draw.permutation(list(AXES)).tolist():
+        letter = str(draw.choice(list(cuts)))
+        cuts[letter] += axis
+    both = [[cuts[letter] for letter in names] for names in (first, second)]
+    if draw.random() < 0.5:
+        chosen = both[int(draw.integers(2))]
+        axis, place = str(draw.choice(list(AXES))), draw.integers(len(chosen))
+        chosen[:] = [cut.replace(axis, "") for cut in chosen]
+        chosen[int(place)] += axis
+    return tuple(map(tuple, both))
 
 
 def grade_owed():
-    """Question 2 with other layouts, most of them drawn."""
+    """Question 2 with other products and layouts, most of them drawn."""
     cases = [
-        (("X", ""), ("X", "Y"), ("", "Y"), ("Y", "")),
-        (("XY", ""), ("XY", ""), WHOLE, WHOLE),
-        (WHOLE, ("", "XY"), ("", "XY"), ("XY", "")),
-        (WHOLE, ("", "Y"), ("Y", ""), ("", "Y")),
-        (("X", ""), ("X", "Y"), ("X", "Y"), ("Y", "X")),
-        (("", "XY"), ("", "Y"), WHOLE, WHOLE),
+        ("bhtk,bhsk->bhts", ("XY", "", "", ""), ("YX", "", "", "")),
+        ("bhts,bhtk->bhsk", ("", "", "X", "Y"), ("", "", "X", "")),
+        ("bhts,bhtk->bhsk", ("", "Y", "X", ""), ("", "Y", "X", "")),
+        ("bhts,bhtk->bhsk", ("Y", "", "X", ""), ("Y", "X", "", "")),
+        ("bd,bf->df", ("", ""), ("", "")),
+        ("bd,bf->df", ("", "X"), ("", "X")),
+        ("bd,bf->df", ("", "X"), ("", "Y")),
+        ("ecd,edf->ecf", ("X", "", "Y"), ("X", "Y", "")),
+        ("ecd,edf->ecf", ("XY", "", ""), ("X", "", "")),
+        ("bthk,hkd->btd", ("X", "", "Y", ""), ("Y", "", "")),
+        ("bthk,hkd->btd", ("", "", "Y", "X"), ("Y", "X", "")),
+        ("btd,bthk->dhk", ("Y", "X", ""), ("Y", "X", "", "")),
     ]
-    cuts = [WHOLE, ("X", ""), ("", "X"), ("Y", ""), ("", "Y"), ("X", "Y")]
-    cuts += [("Y", "X"), ("XY", ""), ("", "XY"), ("YX", "")]
-    for chosen in question.draw("owed").integers(len(cuts), size=(24, 4)):
-        cases.append(tuple(cuts[n] for n in chosen))
+    draw = question.draw("owed")
+    for product in sorted({case[0] for case in (*SHOWN, *cases)}):
+        for _ in range(3):
+            cases.append((product, *_layouts(product, draw)))
     for case in cases:
         check_owed(*case)
 
@@ -270,8 +351,19 @@ def _by_differences(of, dOut, arrays):
 
 
 def _right_block(In, W_gate, W_in, W_out):
-    """The block in NumPy."""
+    """The block in NumPy, as gradients pass through it: without round."""
     return (_silu(In @ W_gate) * (In @ W_in)) @ W_out
+
+
+def _rounded_block(In, W_gate, W_in, W_out):
+    """The block in NumPy, as it computes."""
+    return np.round(_silu(In @ W_gate) * (In @ W_in)) @ W_out
+
+
+def _gate_gradients(dOut, arrays):
+    """The four gradients by differences, straight through round."""
+    *through, _ = _by_differences(_right_block, dOut, arrays)
+    return [*through, _by_differences(_rounded_block, dOut, arrays)[-1]]
 
 
 def _mistaken_blocks(In, W_gate, W_in, W_out):
@@ -289,8 +381,10 @@ def _mistaken_blocks(In, W_gate, W_in, W_out):
 
 def _gate_mistakes(name, dOut, arrays):
     """Gradients that show a known mistake."""
-    at, right = GATED.index(name), _by_differences(_right_block, dOut, arrays)
+    at, right = GATED.index(name), _gate_gradients(dOut, arrays)
     blocks = _mistaken_blocks(*arrays)
+    In, W_gate, W_in, _ = arrays
+    Tmp = _silu(In @ W_gate) * (In @ W_in)
 
     def mistaken(which):
         return _by_differences(blocks[which], dOut, arrays)[at]
@@ -308,26 +402,48 @@ def _gate_mistakes(name, dOut, arrays):
         for way in ("gate", "up"):
             yield mistaken(way), f"yours is only what comes back by the {way}"
     if name == "dW_out":
-        In, _, W_in, _ = arrays
+        yield Tmp.T @ dOut, "what met W_out had been rounded"
         said = "you multiply Up alone; what met W_out had passed the gate"
         yield (In @ W_in).T @ dOut, said
+        yield np.round(In @ W_in).T @ dOut, said
+        said = "you round each factor; their product is rounded"
+        each = np.round(_silu(In @ W_gate)) * np.round(In @ W_in)
+        yield each.T @ dOut, said
+        said = "you cut off what follows the point; round goes to the nearest"
+        yield np.floor(Tmp).T @ dOut, said
+        yield np.trunc(Tmp).T @ dOut, said
+    else:
+        said = (
+            "nothing comes back: a staircase is flat. Pass what comes back "
+            "straight through round, unchanged"
+        )
+        yield np.zeros(right[at].shape), said
+
+
+def _apart(draw, B, D, F):
+    """Arrays of a block whose Tmp is nowhere near the middle of two numbers."""
+    sizes = [(B, D), (B, D), (D, F), (D, F), (F, D)]
+    while True:
+        dOut, *arrays = (draw.normal(size=size) for size in sizes)
+        In, W_gate, W_in, _ = arrays
+        Tmp = _silu(In @ W_gate) * (In @ W_in)
+        if np.abs(Tmp % 1 - 0.5).min() > 1e-3:
+            return dOut, arrays
 
 
 @question.visible("gated_backward", (5, 3, 4, 3))
 def check_gate(B, D, F, seed):
-    """Question 3: back through a gate.
+    """Question 3: back through a rounded gate.
 
     B, D, F  sizes
     seed     of the arrays
     """
-    draw = np.random.default_rng(seed)
-    sizes = [(B, D), (B, D), (D, F), (D, F), (F, D)]
-    dOut, *arrays = (draw.normal(size=size) for size in sizes)
+    dOut, arrays = _apart(np.random.default_rng(seed), B, D, F)
     In, W_gate, W_in, _ = arrays
     given = [dOut, In, In @ W_gate, In @ W_in, *arrays[1:]]
     asked = f"gated_backward with B, D, F = {B}, {D}, {F}"
     got = _list_of(asked, student.call("gated_backward", *given), GATED)
-    expected = _by_differences(_right_block, dOut, arrays)
+    expected = _gate_gradients(dOut, arrays)
     for name, one, model in reversed(
         list(zip(GATED, got, expected, strict=True))
     ):
