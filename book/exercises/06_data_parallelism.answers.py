@@ -454,7 +454,11 @@ def preferred(layers, product, reduce):
 
 def uncovered(layers, product, reduce):
     math, comm = 4 * layers * product, 2 * layers * reduce
-    return [max(math, comm), max(comm - math, 0.0), preferred(layers, product, reduce)]
+    return [
+        max(math, comm),
+        max(comm - math, 0.0),
+        preferred(layers, product, reduce),
+    ]
 
 
 # %% uncovered wrong: the sum
@@ -492,7 +496,11 @@ def preferred(layers, product, reduce):
 
 def uncovered(layers, product, reduce):
     math, end = 4 * layers * product, product + 2 * layers * reduce
-    return [max(math, end), max(end - math, 0.0), preferred(layers, product, reduce)]
+    return [
+        max(math, end),
+        max(end - math, 0.0),
+        preferred(layers, product, reduce),
+    ]
 
 
 # %% uncovered wrong: only the last sum can stick out
@@ -530,7 +538,11 @@ def preferred(layers, product, reduce):
 
 
 def uncovered(layers, product, reduce):
-    return [2 * layers * (2 * product + reduce), 2 * layers * reduce, preferred(layers, product, reduce)]
+    return [
+        2 * layers * (2 * product + reduce),
+        2 * layers * reduce,
+        preferred(layers, product, reduce),
+    ]
 
 
 # %% uncovered wrong: one sum for each layer
@@ -552,7 +564,11 @@ def uncovered(layers, product, reduce):
     for n in range(layers):
         free = max(free, (4 * n + 3) * product) + reduce
     math = 4 * layers * product
-    return [max(free, math), max(free - math, 0.0), preferred(layers, product, reduce)]
+    return [
+        max(free, math),
+        max(free - math, 0.0),
+        preferred(layers, product, reduce),
+    ]
 
 
 # %% uncovered wrong: forgets that the chip may be the last
@@ -573,7 +589,11 @@ def uncovered(layers, product, reduce):
     free = 0.0
     for n in range(2 * layers):
         free = max(free, (2 * n + 1) * product) + reduce
-    return [free, free - 4 * layers * product, preferred(layers, product, reduce)]
+    return [
+        free,
+        free - 4 * layers * product,
+        preferred(layers, product, reduce),
+    ]
 
 
 # %% uncovered right: a closed form
@@ -1120,7 +1140,9 @@ def uncovered(layers, product, reduce):
         bare = 2 * layers * reduce - (4 * layers - 1) * product
     else:
         bare = max(reduce - product, 0.0)
-    return np.array([4 * layers * product + bare, bare, preferred(layers, product, reduce)])
+    return np.array(
+        [4 * layers * product + bare, bare, preferred(layers, product, reduce)]
+    )
 
 
 # %% gate wrong: whole numbers
@@ -1337,3 +1359,165 @@ def uncovered(layers, product, reduce):
 
 # %% uncovered equivalent: line 18: `max(in_order - chip, 0.0)` with its arguments reversed
 # The larger of two numbers does not depend on which is named first.
+
+
+# %% depth wrong: activations as wide as the recipe's weights
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * sum(recipe) + recipe[0] * tokens * (D + F))
+
+
+# %% depth wrong: the gradient is left out
+def most_layers(hbm, D, F, tokens, recipe):
+    kept = sum(recipe) - recipe[1]
+    return hbm // (2 * D * F * kept + 2 * tokens * (D + F))
+
+
+# %% depth wrong: sixteen bytes, whatever the recipe
+def most_layers(hbm, D, F, tokens, recipe):
+    return hbm // (2 * D * F * 16 + 2 * tokens * (D + F))
+
+
+# %% obstacles wrong: a ring of GPUs goes both ways
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    W = 2 * chip.link_bw if hw.wraps(chip, X) else chip.link_bw
+    comms = 2 * gradient * (X - 1) / X / W
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% obstacles wrong: a line scatters and gathers at the same time
+def obstacles(params, B, name, X, recipe):
+    chip, gradient, found = hw.chip(name), recipe[1], []
+    if sum(recipe) * params > chip.hbm_bytes:
+        found.append("memory")
+    comms = gradient / chip.link_bw
+    if hw.wraps(chip, X):
+        comms = 2 * gradient * (X - 1) / X / hw.axis_bw(chip)
+    if comms > 4 * B / X / chip.flops:
+        found.append("network")
+    return found
+
+
+# %% seconds wrong: the forward pass is left out
+def dp_seconds(params, B, X, C, W, overlap):
+    backward = 4 * params * B / (X * C)
+    comms = 4 * params / W
+    return max(backward, comms) if overlap else backward + comms
+
+
+# %% seconds wrong: sums beside the forward pass
+def dp_seconds(params, B, X, C, W, overlap):
+    forward = 2 * params * B / (X * C)
+    comms = 4 * params / W
+    first = max(forward, comms) if overlap else forward + comms
+    return first + 2 * forward
+
+
+# %% uncovered wrong: of two sums the older one at the moment that it is free
+def uncovered(layers, product, reduce):
+    count = 2 * layers
+    comes = [(2 * n + 1) * product for n in range(count)]
+    in_order = 0.0
+    for ready in comes:
+        in_order = max(in_order, ready) + reduce
+    end = max(in_order, 4 * layers * product)
+    now, left, done = 0.0, list(range(count)), {}
+    while left:
+        waiting = [n for n in left if comes[n] < now] or [
+            n for n in left if comes[n] <= now
+        ]
+        if not waiting:
+            now = comes[left[0]]
+            continue
+        left.remove(max(waiting))
+        now += reduce
+        done[max(waiting)] = now
+    return (
+        end,
+        end - 4 * layers * product,
+        max(done[count - 1], done[count - 2]),
+    )
+
+
+# %% uncovered wrong: all that the network does is bare
+def uncovered(layers, product, reduce):
+    count = 2 * layers
+    comes = [(2 * n + 1) * product for n in range(count)]
+    in_order = 0.0
+    for ready in comes:
+        in_order = max(in_order, ready) + reduce
+    end = max(in_order, 4 * layers * product)
+    return end, count * reduce, end
+
+
+# %% uncovered wrong: the first that come are the first layer's
+def uncovered(layers, product, reduce):
+    count = 2 * layers
+    comes = [(2 * n + 1) * product for n in range(count)]
+    in_order = 0.0
+    for ready in comes:
+        in_order = max(in_order, ready) + reduce
+    end = max(in_order, 4 * layers * product)
+    now, left, done = 0.0, list(range(count)), {}
+    while left:
+        waiting = [n for n in left if comes[n] <= now]
+        if not waiting:
+            now = comes[left[0]]
+            continue
+        left.remove(max(waiting))
+        now += reduce
+        done[max(waiting)] = now
+    return end, end - 4 * layers * product, max(done[0], done[1])
+
+
+# %% gradients wrong: derived through a sum of the loss
+def dp_gradients(In, Target, W_in, W_out):
+    B = len(In) * jax.lax.axis_size("X")
+
+    def loss(In, W_in, W_out):
+        part = ((In @ W_in @ W_out - Target) ** 2).sum() / 2 / B
+        return jax.lax.psum(part, "X")
+
+    dIn, dW_in, dW_out = jax.grad(loss, (0, 1, 2))(In, W_in, W_out)
+    part = ((In @ W_in @ W_out - Target) ** 2).sum() / 2 / B
+    return part[None], dIn, dW_in, dW_out
+
+
+# %% accumulated wrong: totals that start at the weights
+def accumulated(In, Target, W_in, W_out):
+    def step(total, batch):
+        In, Target = batch
+        Tmp = In @ W_in
+        dOut = Tmp @ W_out - Target
+        dTmp = dOut @ W_out.T
+        return (total[0] + In.T @ dTmp, total[1] + Tmp.T @ dOut), None
+
+    total, _ = jax.lax.scan(step, (W_in, W_out), (In, Target))
+    return jax.lax.psum(total, "X")
+
+
+# %% noise wrong: batches exchanged in the signal
+def noise_scale(few, chip, many, mean):
+    signal = (many * chip - few * mean) / (many - few)
+    return (chip - mean) / (1 / few - 1 / many) / signal
+
+
+# %% noise wrong: the difference is the noise
+def noise_scale(few, chip, many, mean):
+    return (chip - mean) / mean
+
+
+# %% noise wrong: the length for many is without noise
+def noise_scale(few, chip, many, mean):
+    noise = (chip - mean) / (1 / few - 1 / many)
+    return few * (chip - mean) / (chip - noise / few)
+
+
+# %% noise wrong: the whole noise is taken off
+def noise_scale(few, chip, many, mean):
+    noise = (chip - mean) / (1 / few - 1 / many)
+    return noise / (chip - noise)

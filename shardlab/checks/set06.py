@@ -20,6 +20,31 @@ from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 from shardlab.timeline import Task
 
+__all__ = [
+    "check_accumulated",
+    "check_crossing",
+    "check_depth",
+    "check_fewest",
+    "check_gate",
+    "check_gradients",
+    "check_noise",
+    "check_obstacles",
+    "check_pod",
+    "check_seconds",
+    "check_uncovered",
+    "grade_accumulated",
+    "grade_crossing",
+    "grade_depth",
+    "grade_fewest",
+    "grade_gate",
+    "grade_gradients",
+    "grade_noise",
+    "grade_obstacles",
+    "grade_pod",
+    "grade_seconds",
+    "grade_uncovered",
+]
+
 
 def _seed(draw):
     """A seed for the arrays of one case."""
@@ -61,6 +86,12 @@ def _inspect_gradients(answer, asked, N, B, D, F):
                 f"{asked}: you sum arrays of this chip's tokens over chips; "
                 "others have other tokens, and dIn stays where it is"
             )
+    if answer.volume() < 4 * D * F:
+        raise WrongAnswer(
+            f"{asked}: you sum no gradient over chips, and move "
+            f"{answer.volume():,} bytes. If the loss is summed before it is "
+            "derived, each chip still has the gradient of its own tokens"
+        )
     answer.allow("psum", "psum_scatter", "all_gather")
     if "all_gather" in kinds and "reduce_scatter" not in kinds:
         raise WrongAnswer(
@@ -207,12 +238,13 @@ def check_accumulated(N, k, m, D, F, seed=0):
     wanted = _summed_gradients(*flat, *W)
     last = _summed_gradients(In[-1], Target[-1], *W)
     mine = _summed_gradients(*(x[:, :m].reshape(-1, D) for x in arrays[:2]), *W)
-    for name, got, whole, end, own in zip(
+    for name, got, whole, end, own, start in zip(
         ("dW_in", "dW_out"),
         answer.run(*arrays),
         wanted,
         last,
         mine,
+        W,
         strict=True,
     ):
         compare.close(
@@ -224,6 +256,9 @@ def check_accumulated(N, k, m, D, F, seed=0):
                 (whole / k, "you took the mean over microbatches, not the sum"),
                 (whole / N, "you took the mean over chips, not the sum"),
                 (whole / (k * m * N), "you took the mean over tokens"),
+                (whole / m, "you took the mean over the tokens of each"),
+                (2 * whole, "you forgot that the loss is half the square"),
+                (whole + N * start, "your totals start at the weights"),
                 (whole * N, "you summed twice: yours is N times too large"),
                 (end, "yours is the last microbatch alone"),
                 (own, "yours is chip 0's own gradient, without a sum"),
@@ -299,7 +334,8 @@ def check_fewest(C, link_bw, X, itemsize):
             ),
             (
                 _fewest_by_search(2 * C, link_bw, X, itemsize),
-                "yours are twice too many: both directions carry data",
+                "yours are twice too many: both directions carry data, and a "
+                "gradient has `itemsize` bytes",
             ),
             (
                 _fewest_by_search(C, 2 * link_bw, X, itemsize),
@@ -357,7 +393,8 @@ def _layers_that_fit(hbm, D, F, tokens, recipe):
 
 @question.visible(
     "most_layers",
-    (96 * 10**9, 1024, 2048, 65536, [2, 2, 4, 2, 2]),
+    (96 * 10**9, 1024, 2048, 65536, [2, 2, 4, 4, 4]),
+    (96 * 10**9, 1024, 2048, 65536, [4, 4, 0, 2, 2]),
     (96 * 10**9, 8192, 32768, 20480, [2, 2, 4, 4, 4]),
     (96 * 10**9, 8192, 32768, 32768, [2, 0, 0, 4, 4]),
     (7 * 5504, 8, 16, 60, [2, 2, 4, 1, 1]),  # to the last byte
@@ -402,6 +439,18 @@ def check_depth(hbm, D, F, tokens, recipe):
             (
                 _layers_that_fit(hbm, D, F, tokens, [2, 0, 0, 4, 4]),
                 "you took 10 bytes a parameter; the recipe has others",
+            ),
+            (
+                _layers_that_fit(hbm, D, F, tokens, [2, 2, 4, 4, 4]),
+                "you took 16 bytes a parameter; the recipe has others",
+            ),
+            (
+                hbm // (states + kept - 2 * D * F * recipe[1]),
+                "you leave out the gradient; it is kept as well",
+            ),
+            (
+                hbm // (states + kept // 2),
+                "you keep In and Tmp in one byte; they are in bf16",
             ),
             (
                 _layers_that_fit(hbm, D, F, 8 * tokens, recipe),
@@ -479,7 +528,8 @@ def check_pod(pod, C, link_bw, length):
             ),
             (
                 _batch_by_search(pod, 2 * C, link_bw, length),
-                "yours are twice too many: a ring has two directions",
+                "yours are twice too many: a ring has two directions, and a "
+                "gradient in bf16 two bytes",
             ),
             (
                 _batch_by_search(pod, C, link_bw, 1),
@@ -497,6 +547,14 @@ def check_pod(pod, C, link_bw, length):
             (
                 prod(pod) * _ceiling(one_chip / length),
                 "you give each chip whole sequences; here they may be cut",
+            ),
+            (
+                _ceiling((prod(pod) - 1) * one_chip / length),
+                "you send (N - 1)/N; the limit of many chips is asked for",
+            ),
+            (
+                _ceiling(sum(pod) * one_chip / length),
+                "you add up the axes; a pod has the product of them",
             ),
             (wanted - 1, "yours is one too few: still communication-bound"),
             (wanted + 1, "yours is one too many"),
@@ -530,15 +588,17 @@ def _played(layers, product, reduce):
     return timeline.play(tasks)
 
 
-def _preferred(layers, product, reduce, key=max):
+def _preferred(layers, product, reduce, key=max, late=0, whose=slice(-2, None)):
     """When both sums of the first layer are done, if it is preferred.
 
-    key  which of the sums that wait goes next
+    key    which of the sums that wait goes next
+    late   how long before the network is free a dW must be there
+    whose  which sums are asked for, in the order in which they come
     """
     heap = sorted((2 * n + 1) * product for n in range(2 * layers))
     now, waiting, ends = 0, [], {}
     while len(ends) < 2 * layers:
-        while heap and heap[0] <= now:
+        while heap and heap[0] <= now - late * bool(waiting):
             waiting.append(heap.pop(0))
         if not waiting:
             now = heap[0]
@@ -547,12 +607,13 @@ def _preferred(layers, product, reduce, key=max):
         waiting.remove(came)
         now += reduce
         ends[came] = now
-    return max(ends[came] for came in sorted(ends)[-2:])
+    return max(ends[came] for came in sorted(ends)[whose])
 
 
 @question.visible(
     "uncovered",
     (2, 1.0, 4.5),
+    (3, 1.0, 3.5),
     (3, 2.0, 1.5),
     (1, 0.25, 0.375),
     (3, 4.0, 5.0),
@@ -595,21 +656,26 @@ def check_uncovered(layers, product, reduce):
                 "never the last",
             ),
             (product + comm, "your network never pauses after the first dW"),
+            (
+                end + product,
+                "your sums start one product late; each can start when its "
+                "own dW is there",
+            ),
         ],
     )
-    compare.close(
+    _compare_bare(
         f"{asked}, the second",
-        [end + second],
-        [end + bare],
-        rel=1e-9,
-        likely=[
-            ([end + comm], "you count all sums; some hide behind products"),
+        second,
+        bare,
+        1e-9 * end,
+        [
+            (comm, "you count all sums; some hide behind products"),
             (
-                [end + max(comm - math, 0)],
+                max(comm - math, 0),
                 "you hide sums behind products that come before them",
             ),
-            ([end + reduce], "you leave all of the last AllReduce bare"),
-            ([end + (end - math) / 2], "you give half of it"),
+            (reduce, "you leave all of the last AllReduce bare"),
+            ((end - math) / 2, "you give half of it"),
         ],
     )
     last = _preferred(layers, product, reduce)
@@ -620,14 +686,23 @@ def check_uncovered(layers, product, reduce):
         rel=1e-9,
         likely=[
             (
+                _preferred(layers, product, reduce, min),
+                "in yours the first layer's sums are done only with the last "
+                "of all; its dW come last, and should not wait for all others",
+            ),
+            (
                 product + 2 * layers * reduce,
                 "your network takes all sums in a row; the first layer's wait "
                 "for all others",
             ),
             (
-                _preferred(layers, product, reduce, min),
-                "you take sums in the order in which they come; the first "
-                "layer's dW come last, and should not wait for all others",
+                _preferred(layers, product, reduce, whose=slice(2)),
+                "those are the sums that come first; they are the last layer's",
+            ),
+            (
+                _preferred(layers, product, reduce, late=product / 1000),
+                "a dW that comes at the moment when the network is free is "
+                "waiting, too",
             ),
             (
                 last - reduce,
@@ -652,6 +727,16 @@ def check_uncovered(layers, product, reduce):
     )
 
 
+def _compare_bare(asked, got, right, slack, likely):
+    """Compare seconds that may be none, with a slack that is not a share."""
+    if compare.near(got, right, slack):
+        return
+    for value, sentence in likely:
+        if compare.near(got, value, slack):
+            compare.wrong(asked, got, sentence)
+    compare.wrong(asked, got, compare.LAST_RESORT)
+
+
 def grade_uncovered():
     """Question 6 with other times."""
     draw = question.draw("uncovered")
@@ -670,8 +755,8 @@ def _average_length(examples, B):
 
 @question.visible(
     "noise_scale",
-    (1, 4, [[1.0, 2], [3, -1], [2, 3]]),
     (2, 6, [[4.0, 1], [3, -1], [-2, 5]]),
+    (1, 4, [[1.0, 2], [3, -1], [2, 3]]),
 )
 def check_noise(few, many, examples):
     """Question 7: the noise scale, from lengths averaged over all batches."""
@@ -682,6 +767,7 @@ def check_noise(few, many, examples):
     # Noise that falls with the root of the batch, and sizes exchanged.
     root = (chip - mean) / (few**-0.5 - many**-0.5)
     turned = (few * mean - many * chip) / (few - many)
+    swapped = (many * chip - few * mean) / (many - few)
     compare.close(
         f"noise_scale({few}, {chip:.6g}, {many}, {mean:.6g})",
         student.call("noise_scale", few, chip, many, mean),
@@ -697,8 +783,49 @@ def check_noise(few, many, examples):
             (root / (chip - root / few**0.5), "your noise falls with a root"),
             (few * (chip - turned) / turned, "you exchanged the two batches"),
             (
+                spread / swapped,
+                "you exchanged the two batches where you find the signal",
+            ),
+            (
+                -spread / signal,
+                "yours is negative: the larger batch has the smaller noise",
+            ),
+            (
+                (spread / signal) ** 0.5,
+                "you take a root; lengths are squared, and stay so",
+            ),
+            (
                 -spread / (chip + spread / few),
                 "yours is negative: the larger batch has the smaller noise",
+            ),
+            (
+                (chip - mean) / mean,
+                "the difference of the two lengths is not yet the noise of one "
+                "example: the sentence divides that by the batch, in both",
+            ),
+            (
+                (chip - mean) / signal,
+                "the difference of the two lengths is not yet the noise of one "
+                "example: the sentence divides that by the batch, in both",
+            ),
+            (
+                few * (chip - mean) / signal,
+                "you take the noise of many as nothing; it is small, not none",
+            ),
+            (
+                few * many * (chip - mean) / signal,
+                "from the difference of 1/few and 1/many you keep the product "
+                "of both and forget their difference",
+            ),
+            (
+                spread / (chip - spread),
+                "you take off the noise of one example; a length for few holds "
+                "a few-th of it",
+            ),
+            (
+                spread / (mean - spread),
+                "you take off the noise of one example; a length for many "
+                "holds a many-th of it",
             ),
         ],
     )
@@ -726,7 +853,10 @@ def _network(chip, X):
         return "a GPU has one port, which is all that it sends"
     if hw.wraps(chip, X):
         return "the axis is a ring, used both ways round"
-    return "the axis is a line, whose last link must bring everything"
+    return (
+        "the axis is a line, whose last link brings all but one piece in the "
+        "ReduceScatter, and again in the AllGather"
+    )
 
 
 def _obstacles(params, B, chip, X, recipe):
@@ -753,6 +883,7 @@ def _obstacles(params, B, chip, X, recipe):
     (1_000_000_000, 16 * 3000, "v5e", 16, MIXED),
     (1_000_000_000, 16 * 3000, "v5e", 16, SUMS),
     (13_000_000_000, 8 * 2000, "h100", 8, MIXED),
+    (13_000_000_000, 8 * 1500, "h100", 8, MIXED),
     (6_000_000_000, 4 * 2000, "v5p", 4, MIXED),
     (7_000_000_000, 4 * 1500, "v5p", 4, SHORT),
     (4_000_000_000, 8 * 1000, "h100", 8, SUMS),
@@ -807,8 +938,8 @@ V5P = (4.59e14, 9e10)
 
 @question.visible(
     "dp_seconds",
-    (40, 3_000_000, 5120, 13824, 4096, *V5P, True),
     (40, 3_000_000, 5120, 13824, 4096, *V5P, False),
+    (40, 3_000_000, 5120, 13824, 4096, *V5P, True),
     (40, 16_000_000, 5120, 13824, 4096, *V5P, True),
     (40, 16_000_000, 5120, 13824, 4096, *V5P, False),
 )
@@ -865,8 +996,16 @@ def _slips_of_seconds(math, comms, X, overlap):
         ),
         (
             step(first, first, comms),
-            "your backward pass is as long as the forward pass; it has twice "
-            "the FLOPs",
+            "your arithmetic is a third short: the backward pass has twice "
+            "the FLOPs of the forward pass, and both count",
+        ),
+        (
+            max(first, comms) + second,
+            "you run the sums beside the forward pass; they come later",
+        ),
+        (
+            max(second, comms) if overlap else second + comms,
+            "you leave out the forward pass",
         ),
         (
             step(first, second, comms / X),
