@@ -405,148 +405,6 @@ def fewest(params, hbm, stage, recipe, most):
     return 0
 
 
-# %% zero1 wrong: a replicated optimiser
-def start(W):
-    return adam.start(W)
-
-
-def update(dW, state):
-    dW = jax.lax.psum(dW, "X")
-    state = [
-        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
-    ]
-    W, state = adam.update(dW, state)
-    rows = W.shape[0] // axis_size("X")
-    first = rows * axis_index("X")
-    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in state)
-
-
-# %% zero1 wrong: the state is gathered, updated everywhere, and cut again
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    dW = jax.lax.psum(dW, "X")
-    state = [
-        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
-    ]
-    W, state = adam.update(dW, state)
-    rows = W.shape[0] // axis_size("X")
-    first = rows * axis_index("X")
-    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in state)
-
-
-# %% zero1 wrong: start keeps the state of all rows
-def start(W):
-    return adam.start(W)
-
-
-def update(dW, state):
-    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    W, state = adam.update(dW, state)
-    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
-
-
-# %% zero1 wrong: an AllReduce of the gradient, of which each takes its rows
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    rows = dW.shape[0] // axis_size("X")
-    dW = jax.lax.psum(dW, "X")
-    dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
-    W, state = adam.update(dW, state)
-    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
-
-
-# %% zero1 wrong: everybody starts with the first rows
-def start(W):
-    return adam.start(W[: W.shape[0] // axis_size("X")])
-
-
-def update(dW, state):
-    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    W, state = adam.update(dW, state)
-    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
-
-
-# %% zero1 wrong: the mean gradient
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    W, state = adam.update(dW / axis_size("X"), state)
-    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
-
-
-# %% zero1 wrong: forgets the other chips' gradients
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    rows = dW.shape[0] // axis_size("X")
-    dW = dynamic_slice_in_dim(dW, rows * axis_index("X"), rows, 0)
-    W, state = adam.update(dW, state)
-    return all_gather(W, "X", axis=0, tiled=True, to="invarying"), state
-
-
-# %% zero1 wrong: gathers the new state as well
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    _, state = adam.update(dW, state)
-    whole = [
-        all_gather(s, "X", axis=0, tiled=True, to="invarying") for s in state
-    ]
-    rows, me = dW.shape[0], axis_index("X")
-    state = tuple(dynamic_slice_in_dim(s, rows * me, rows, 0) for s in whole)
-    return whole[0], state
-
-
-# %% zero1 right: rows by reshaping, Adam by hand
-def start(W):
-    rows = jnp.stack(jnp.split(W, axis_size("X")))[axis_index("X")]
-    return rows, 0 * rows, 0 * rows
-
-
-def update(dW, state):
-    master, m, v = state
-    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
-    m = 0.9 * m + 0.1 * dW
-    v = 0.999 * v + 0.001 * dW * dW
-    master = master - 1e-3 * m / (jnp.sqrt(v) + 1e-8)
-    W = all_gather(master, "X", axis=0, tiled=True, to="invarying")
-    return W, (master, m, v)
-
-
-# %% zero1 right: scatters blocks
-def start(W):
-    N = axis_size("X")
-    return adam.start(W.reshape(N, -1, W.shape[1])[axis_index("X")])
-
-
-def update(dW, state):
-    N = axis_size("X")
-    blocks = dW.reshape(N, -1, dW.shape[1])
-    mine = psum_scatter(blocks, "X", scatter_dimension=0, tiled=False)
-    W, state = adam.update(mine, state)
-    whole = all_gather(W, "X", axis=0, tiled=False, to="invarying")
-    return whole.reshape(dW.shape), state
-
-
 # %% zero2 wrong: scattered at the end
 def backward(dOut, Ins, Tmps, W_in, W_out):
     def layer(dOut, kept):
@@ -597,7 +455,9 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
 def backward(dOut, Ins, Tmps, W_in, W_out):
     made = []
     for l in reversed(range(Ins.shape[0])):
-        dOut, *grads = one_chip.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
+        dOut, *grads = one_chip.backward(
+            dOut, Ins[l], Tmps[l], W_in[l], W_out[l]
+        )
         made.insert(0, grads)
     pieces = [
         psum_scatter(jnp.stack(dW), "X", scatter_dimension=dim, tiled=True)
@@ -813,7 +673,9 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
 def backward(dOut, Ins, Tmps, W_in, W_out):
     made = []
     for l in reversed(range(Ins.shape[0])):
-        dOut, *grads = one_chip.backward(dOut, Ins[l], Tmps[l], W_in[l], W_out[l])
+        dOut, *grads = one_chip.backward(
+            dOut, Ins[l], Tmps[l], W_in[l], W_out[l]
+        )
         pieces = [
             psum_scatter(dW, "X", scatter_dimension=dim, tiled=True)
             for dim, dW in zip((1, 0), grads)
@@ -845,213 +707,6 @@ def backward(dOut, Ins, Tmps, W_in, W_out):
         for dW, others in zip(scattered(first), late)
     ]
     return dIn, *pieces, sum((dW**2).sum(keepdims=True)[0, 0] for dW in pieces)
-
-
-# %% forward wrong: both gathered first, as for data parallelism
-def forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    return jax.nn.relu(In @ W_in) @ W_out
-
-
-# %% forward wrong: moves activations, as tensor parallelism does
-def forward(In, W_in, W_out):
-    D = W_in.shape[0]
-    all_of_In = all_gather(In, "X", axis=0, tiled=True)
-    mine = dynamic_slice_in_dim(all_of_In, D * axis_index("X"), D, 1)
-    Tmp = psum_scatter(mine @ W_in, "X", scatter_dimension=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    return jax.nn.relu(Tmp) @ W_out
-
-
-# %% forward wrong: gathers rows of W_out
-def forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    Tmp = jax.nn.relu(In @ W_in)
-    return Tmp @ W_out
-
-
-# %% forward wrong: a gather made of an AllReduce
-def forward(In, W_in, W_out):
-    me, N = axis_index("X"), axis_size("X")
-    whole = jnp.zeros((N, *W_in.shape), W_in.dtype).at[me].set(W_in)
-    W_in = jnp.concatenate(list(jax.lax.psum(whole, "X")))
-    Tmp = jax.nn.relu(In @ W_in)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    return Tmp @ W_out
-
-
-# %% forward wrong: no ReLU
-def forward(In, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    Tmp = In @ W_in
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    return Tmp @ W_out
-
-
-# %% forward wrong: the ReLU at the end
-def forward(In, W_in, W_out):
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Out = Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-    return jax.nn.relu(Out)
-
-
-# %% forward wrong: gathers W_in twice
-def forward(In, W_in, W_out):
-    half = In.shape[0] // 2
-    Tmp = [
-        jax.nn.relu(x @ all_gather(W_in, "X", axis=0, tiled=True))
-        for x in (In[:half], In[half:])
-    ]
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    return jnp.concatenate(Tmp) @ W_out
-
-
-# %% forward right: where instead of relu
-def forward(In, W_in, W_out):
-    Tmp = In @ all_gather(W_in, "X", axis=0, tiled=True)
-    Tmp = jnp.where(Tmp > 0, Tmp, 0)
-    return Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
-
-
-# %% forward right: gathers the transposed
-def forward(In, W_in, W_out):
-    W_in = all_gather(W_in.T, "X", axis=1, tiled=True).T
-    Tmp = jnp.maximum(In @ W_in, 0)
-    return Tmp @ all_gather(W_out.T, "X", axis=0, tiled=True).T
-
-
-# %% back wrong: AllReduce, then a part: data parallelism
-def back(dOut, In, Tmp, W_in, W_out):
-    def part(dW, axis):
-        dW = jax.lax.psum(dW, "X")
-        size = dW.shape[axis] // axis_size("X")
-        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
-
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_out = part(Tmp.T @ dOut, 1)
-    dW_in = part(In.T @ dTmp, 0)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: both matrices gathered first
-def back(dOut, In, Tmp, W_in, W_out):
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_out, dW_in = Tmp.T @ dOut, In.T @ dTmp
-    dW_out = psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
-    dW_in = psum_scatter(dW_in, "X", scatter_dimension=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: both matrices gathered first, one of them disguised
-def back(dOut, In, Tmp, W_in, W_out):
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    W_in = W_in @ (jnp.eye(W_in.shape[1]) + 0 * In.sum())
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: dW_out is cut along F
-def back(dOut, In, Tmp, W_in, W_out):
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=0, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: a mean
-def back(dOut, In, Tmp, W_in, W_out):
-    N = axis_size("X")
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in / N, dW_out / N
-
-
-# %% back wrong: forgets the ReLU
-def back(dOut, In, Tmp, W_in, W_out):
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = dOut @ W_out.T
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: the ReLU of the gradient
-def back(dOut, In, Tmp, W_in, W_out):
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = jax.nn.relu(dOut @ W_out.T)
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: own gradients only
-def back(dOut, In, Tmp, W_in, W_out):
-    def part(dW, axis):
-        size = dW.shape[axis] // axis_size("X")
-        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
-
-    dW_out = part(Tmp.T @ dOut, 1)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in = part(In.T @ dTmp, 0)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back wrong: gathers activations and computes all of the gradients
-def back(dOut, In, Tmp, W_in, W_out):
-    def part(left, right, axis):
-        left = all_gather(left, "X", axis=0, tiled=True)
-        dW = left.T @ all_gather(right, "X", axis=0, tiled=True)
-        size = dW.shape[axis] // axis_size("X")
-        return dynamic_slice_in_dim(dW, size * axis_index("X"), size, axis)
-
-    dW_out = part(Tmp, dOut, 1)
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in = part(In, dTmp, 0)
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% back right: dIn first
-def back(dOut, In, Tmp, W_in, W_out):
-    dTmp = dOut @ all_gather(W_out, "X", axis=1, tiled=True).T
-    dTmp = jnp.where(Tmp > 0, dTmp, 0)
-    dIn = dTmp @ all_gather(W_in, "X", axis=0, tiled=True).T
-    dW_in = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
-    dW_out = psum_scatter(Tmp.T @ dOut, "X", scatter_dimension=1, tiled=True)
-    return dIn, dW_in, dW_out
-
-
-# %% back right: the transposed gradient
-def back(dOut, In, Tmp, W_in, W_out):
-    dW_out = psum_scatter(dOut.T @ Tmp, "X", scatter_dimension=0, tiled=True).T
-    W_out = all_gather(W_out.T, "X", axis=0, tiled=True)
-    dTmp = (dOut @ W_out) * (Tmp > 0)
-    dW_in = psum_scatter(
-        jnp.einsum("bd,bf->df", In, dTmp),
-        "X",
-        scatter_dimension=0,
-        tiled=True,
-    )
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return jnp.einsum("bf,df->bd", dTmp, W_in), dW_in, dW_out
 
 
 # %% stack wrong: keeps what was gathered
@@ -1280,6 +935,47 @@ fsdp, kept = 12 * D * F, 8 * D * F
 sent = 12 * D * F * (X - 1) / X
 knee = 2 * C / W
 slower = 12 / (8 + 4 * b * W / C)
+
+
+# %% formulas wrong: gathers alone are kept
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update, fsdp, kept = 8 * D * F, 4 * D * F, 12 * D * F, 4 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = 3 * C / (2 * C + b * W)
+
+
+# %% formulas wrong: sends whole arrays X - 1 times
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update, fsdp, kept = 8 * D * F, 4 * D * F, 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1)
+knee = C / W
+slower = 3 * C / (2 * C + b * W)
+
+
+# %% formulas wrong: a knee of all bytes
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update, fsdp, kept = 8 * D * F, 4 * D * F, 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = 3 * C / (2 * W)
+slower = 3 * C / (2 * C + b * W)
+
+
+# %% formulas wrong: the backward pass moves as much as the forward pass
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update, fsdp, kept = 8 * D * F, 4 * D * F, 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = 2 * C / (C + b * W)
+
+
+# %% formulas wrong: a forward pass of eight
+D, F, X, b, C, W = sympy.symbols("D F X b C W", positive=True)
+dp, zero1_update, fsdp, kept = 8 * D * F, 4 * D * F, 12 * D * F, 8 * D * F
+sent = 12 * D * F * (X - 1) / X
+knee = C / W
+slower = 12 / W / (8 * b / C + 8 / W)
+
 
 # %% formulas right: as text
 dp, zero1_update = "8*D*F", "4*D*F"
@@ -1675,24 +1371,6 @@ def pure_fsdp(tokens, chips):
 # %% stack equivalent: line 7: `jnp.maximum(x @ W_all, 0)` with its arguments reversed
 # The larger of two numbers, in whatever order.
 
-# %% zero1 wrong: a replicated optimiser, its state put together by AllReduces
-def start(W):
-    rows = W.shape[0] // axis_size("X")
-    return adam.start(dynamic_slice_in_dim(W, rows * axis_index("X"), rows, 0))
-
-
-def update(dW, state):
-    first = len(state[0]) * axis_index("X")
-
-    def whole(s):
-        among_zeros = jax.lax.dynamic_update_slice_in_dim(0 * dW, s, first, 0)
-        return jax.lax.psum(among_zeros, "X")
-
-    every = tuple(whole(s) for s in state)
-    W, every = adam.update(jax.lax.psum(dW, "X"), every)
-    rows = len(state[0])
-    return W, tuple(dynamic_slice_in_dim(s, first, rows, 0) for s in every)
-
 
 # %% stack wrong: three whole gradients
 def step(In, Target, W):
@@ -1764,6 +1442,68 @@ def step(In, Target, W):
     return scan(back, Out - Target, kept, reverse=True)[1]
 
 
+# %% stack wrong: goes back from Out
+def step(In, Target, W):
+    def f(x, w):
+        y = jax.nn.relu(x @ all_gather(w, "X", axis=0, tiled=True))
+        return y, (x, y, w)
+
+    Out, kept = scan(f, In, W)
+
+    def b(d, k):
+        x, y, w = k
+        d = jnp.where(y > 0, d, 0)
+        dW = psum_scatter(x.T @ d, "X", scatter_dimension=0, tiled=True)
+        return d @ all_gather(w, "X", axis=0, tiled=True).T, dW
+
+    return scan(b, Out, kept, reverse=True)[1]
+
+
+# %% stack wrong: looks at a layer's input
+def step(In, Target, W):
+    def f(x, w):
+        y = jax.nn.relu(x @ all_gather(w, "X", axis=0, tiled=True))
+        return y, (x, w)
+
+    Out, kept = scan(f, In, W)
+
+    def b(d, k):
+        x, w = k
+        dW = psum_scatter(x.T @ d, "X", scatter_dimension=0, tiled=True)
+        d = d @ all_gather(w, "X", axis=0, tiled=True).T
+        return jnp.where(x > 0, d, 0), dW
+
+    return scan(b, Out - Target, kept, reverse=True)[1]
+
+
+# %% stack wrong: the mean of all squares
+def step(In, Target, W):
+    @jax.checkpoint
+    def layer(x, w):
+        return jax.nn.relu(x @ all_gather(w, "X", axis=0, tiled=True)), None
+
+    def loss(W):
+        Out, _ = scan(layer, In, W)
+        return ((Out - Target) ** 2).mean() / 2
+
+    return jax.grad(loss)(W)
+
+
+# %% stack wrong: no ReLU at the end
+def step(In, Target, W):
+    xs = [In]
+    for l, w in enumerate(W):
+        y = xs[-1] @ all_gather(w, "X", tiled=True)
+        xs.append(jnp.maximum(y, 0) if l < W.shape[0] - 1 else y)
+    d, out = xs[-1] - Target, []
+    for l in range(W.shape[0] - 1, -1, -1):
+        if l < W.shape[0] - 1:
+            d = d * (xs[l + 1] > 0)
+        out.append(psum_scatter(xs[l].T @ d, "X", tiled=True))
+        d = d @ all_gather(W[l], "X", tiled=True).T
+    return jnp.stack(out[::-1])
+
+
 # %% stack right: scattered one layer late
 def step(In, Target, W):
     def layer(x, W):
@@ -1783,15 +1523,6 @@ def step(In, Target, W):
     rest = tuple(array[:-1] for array in kept)
     (_, first), late = scan(back, last, rest, reverse=True)
     return jnp.concatenate([psum_scatter(first, "X", tiled=True)[None], late])
-
-
-# %% forward wrong: both matrices whole at a time, one of them disguised
-def forward(In, W_in, W_out):
-    W_out = all_gather(W_out, "X", axis=1, tiled=True)
-    eye = jax.numpy.eye(W_out.shape[0]) + 0 * In.sum()
-    W_out = eye @ W_out  # a product of computed data, that changes nothing
-    W_in = all_gather(W_in, "X", axis=0, tiled=True)
-    return jax.nn.relu(In @ W_in) @ W_out
 
 
 # %% window wrong: units are cut
@@ -1825,7 +1556,11 @@ def window(params, kept, tokens, machine):
 def window(params, kept, tokens, machine):
     unit, hbm, C, W = machine
     total = 16 * params + kept * tokens
-    fewest = -(-kept * tokens // ((hbm - 16 * params) * unit)) * unit if hbm > 16 * params else 10**9
+    fewest = (
+        -(-kept * tokens // ((hbm - 16 * params) * unit)) * unit
+        if hbm > 16 * params
+        else 10**9
+    )
     most = tokens * W // (C * unit) * unit
     return [fewest, most] if fewest <= most else [0, 0]
 
@@ -1893,6 +1628,38 @@ def window(params, kept, tokens, machine):
     return [most, fewest] if fewest <= most else [0, 0]
 
 
+# %% window wrong: as for float32 gradients
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    units = -(-(16 * params + kept * tokens) // (hbm * unit))
+    most = 2 * tokens * W // (3 * C) // unit
+    return [units * unit, most * unit] if units <= most else [0, 0]
+
+
+# %% window wrong: W times three
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    units = -(-(16 * params + kept * tokens) // (hbm * unit))
+    most = 3 * tokens * W // C // unit
+    return [units * unit, most * unit] if units <= most else [0, 0]
+
+
+# %% window wrong: just as long does not count
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    units = -(-(16 * params + kept * tokens) // (hbm * unit))
+    most = (tokens * W - 1) // C // unit
+    return [units * unit, most * unit] if units <= most else [0, 0]
+
+
+# %% window wrong: one unit more than fit
+def window(params, kept, tokens, machine):
+    unit, hbm, C, W = machine
+    units = (16 * params + kept * tokens) // (hbm * unit) + 1
+    most = tokens * W // C // unit
+    return [units * unit, most * unit] if units <= most else [0, 0]
+
+
 # %% window right: one after the other
 def window(params, kept, tokens, machine):
     unit, hbm, C, W = machine
@@ -1911,3 +1678,1333 @@ def window(params, kept, tokens, machine):
     needed += rest > 0
     useful = tokens * W // (unit * C)
     return unit * (needed <= useful) * np.array([needed, useful])
+
+
+# %% held wrong: the second device for the first
+def bytes_held(shapes, N, stage, recipe):
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        for place, device in enumerate((min(1, N - 1), N - 1)):
+            mine = max(0, min(rows, (device + 1) * most) - device * most)
+            for size, cut in zip(recipe, (3, 2, 1, 1, 1)):
+                found[place] += (
+                    size * columns * (mine if stage >= cut else rows)
+                )
+    return found
+
+
+# %% held wrong: the last device that has rows
+def bytes_held(shapes, N, stage, recipe):
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        for place, mine in enumerate((most, rows % most or most)):
+            for size, cut in zip(recipe, (3, 2, 1, 1, 1)):
+                found[place] += (
+                    size * columns * (mine if stage >= cut else rows)
+                )
+    return found
+
+
+# %% held wrong: a device after the last
+def bytes_held(shapes, N, stage, recipe):
+    found = [0, 0]
+    for rows, columns in shapes:
+        most = -(-rows // N)
+        for place, device in enumerate((0, N)):
+            mine = max(0, min(rows, (device + 1) * most) - device * most)
+            for size, cut in zip(recipe, (3, 2, 1, 1, 1)):
+                found[place] += (
+                    size * columns * (mine if stage >= cut else rows)
+                )
+    return found
+
+
+# %% held wrong: the remainder of rows by c on the last
+def bytes_held(shapes, N, stage, recipe):
+    k = {0: 5, 1: 2, 2: 1, 3: 0}[stage]
+    f = l = 0
+    for r, c in shapes:
+        s = -(-r // N)
+        f += r * c * sum(recipe[:k]) + s * c * sum(recipe[k:])
+        l += r * c * sum(recipe[:k]) + (r % s) * c * sum(recipe[k:])
+    return [f, l]
+
+
+# %% held wrong: stage 0 cuts moments
+def bytes_held(shapes, N, stage, recipe):
+    k = 3 - stage
+    out = []
+    for n in (0, N - 1):
+        t = 0
+        for r, c in shapes:
+            s = -(-r // N)
+            own = max(0, min(r, (n + 1) * s) - n * s)
+            t += r * c * sum(recipe[:k]) + own * c * sum(recipe[k:])
+        out.append(t)
+    return out
+
+
+# %% largest wrong: a byte must be left
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // bytes_of_block(N, stage, recipe))
+
+
+def bytes_of_block(N, stage, recipe):
+    weight, gradient, *optimiser = recipe
+    copies = [N if stage < first else 1 for first in (3, 2, 1)]
+    sizes = (weight, gradient, sum(optimiser))
+    return sum(n * size for n, size in zip(copies, sizes))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most + 1):
+        block = bytes_of_block(N, stage, recipe)
+        if params % N == 0 and params // N * block < hbm:
+            return N
+    return 0
+
+
+# %% largest wrong: fewer than the most
+def largest(hbm, N, stage, recipe):
+    return N * (hbm // bytes_of_block(N, stage, recipe))
+
+
+def bytes_of_block(N, stage, recipe):
+    weight, gradient, *optimiser = recipe
+    copies = [N if stage < first else 1 for first in (3, 2, 1)]
+    sizes = (weight, gradient, sum(optimiser))
+    return sum(n * size for n, size in zip(copies, sizes))
+
+
+def fewest(params, hbm, stage, recipe, most):
+    for N in range(1, most):
+        block = bytes_of_block(N, stage, recipe)
+        if params % N == 0 and params // N * block <= hbm:
+            return N
+    return 0
+
+
+# %% prefetch wrong: never more than one matrix ahead
+def prefetch(size, work, room):
+    gathers, products = [], []
+    for i in range(len(size)):
+        now = gathers[-1] + size[i - 1] if i else 0
+        now = max(now, products[-1]) if i else 0
+        while True:
+            held = [j for j in range(i) if products[j] + work[j] > now]
+            if sum(size[j] for j in held) + size[i] <= room:
+                break
+            now = min(products[j] + work[j] for j in held)
+        gathers.append(now)
+        chip = products[-1] + work[i - 1] if i else 0
+        products.append(max(now + size[i], chip))
+    return [gathers, products]
+
+
+# %% prefetch wrong: room for two matrices, however small
+def prefetch(size, work, room):
+    gathers, products = [], []
+    for i in range(len(size)):
+        now = gathers[-1] + size[i - 1] if i else 0
+        if i > 1:
+            now = max(now, products[i - 2] + work[i - 2])
+        while True:
+            held = [j for j in range(i) if products[j] + work[j] > now]
+            if sum(size[j] for j in held) + size[i] <= room:
+                break
+            now = min(products[j] + work[j] for j in held)
+        gathers.append(now)
+        chip = products[-1] + work[i - 1] if i else 0
+        products.append(max(now + size[i], chip))
+    return [gathers, products]
+
+
+# %% llama wrong: tokens before memory
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 2 * 40 * tokens * (5120 + 2 * 13_824)
+    hbm, needed = 96e9 * chips, 1275 * chips
+    verdict = "memory" if total > hbm else "compute"
+    verdict = "network" if tokens < needed else verdict
+    return [total, total / chips, hbm, needed, verdict]
+
+
+# %% llama wrong: just enough tokens are too few
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 2 * 40 * tokens * (5120 + 2 * 13_824)
+    hbm, needed = 96e9 * chips, 1275 * chips
+    verdict = "network" if tokens <= needed else "compute"
+    verdict = "memory" if total > hbm else verdict
+    return [total, total / chips, hbm, needed, verdict]
+
+
+# %% llama wrong: a byte must be left
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + 2 * 40 * tokens * (5120 + 2 * 13_824)
+    hbm, needed = 96e9 * chips, 1275 * chips
+    verdict = "network" if tokens < needed else "compute"
+    verdict = "memory" if total >= hbm else verdict
+    return [total, total / chips, hbm, needed, verdict]
+
+
+# %% llama wrong: eighteen bytes of state
+def pure_fsdp(tokens, chips):
+    total = 18 * 13_015_449_600 + tokens * 40 * 2 * (2 * 13824 + 5120)
+    hbm = 96 * 10**9 * chips
+    need = 1275 * chips
+    return (
+        total,
+        total / chips,
+        hbm,
+        need,
+        "memory" if total > hbm else "network" if tokens < need else "compute",
+    )
+
+
+# %% llama wrong: elements of outputs
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + tokens * 40 * (2 * 13824 + 5120)
+    hbm = 96 * 10**9 * chips
+    need = 1275 * chips
+    return (
+        total,
+        total / chips,
+        hbm,
+        need,
+        "memory" if total > hbm else "network" if tokens < need else "compute",
+    )
+
+
+# %% llama wrong: outputs of one layer
+def pure_fsdp(tokens, chips):
+    total = 16 * 13_015_449_600 + tokens * 2 * (2 * 13824 + 5120)
+    hbm = 96 * 10**9 * chips
+    need = 1275 * chips
+    return (
+        total,
+        total / chips,
+        hbm,
+        need,
+        "memory" if total > hbm else "network" if tokens < need else "compute",
+    )
+
+
+# %% zero1 wrong: a replicated optimiser
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    whole = [all_gather(s, "X", tiled=True, to="invarying") for s in state]
+    line = jax.lax.psum(in_line(dW, db, dg), "X")
+    line, new = adam.update(line, whole)
+    part = line.size // axis_size("X")
+    own = part * axis_index("X")
+    state = tuple(dynamic_slice_in_dim(s, own, part) for s in new)
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: each array by itself
+def start(W, b, g):
+    parts = []
+    for line in map(in_line, (W, b, g)):
+        part = line.size // axis_size("X")
+        own = part * axis_index("X")
+        parts.append(dynamic_slice_in_dim(line, own, part))
+    return adam.start(jnp.concatenate(parts))
+
+
+def update(dW, db, dg, state):
+    parts = [psum_scatter(in_line(x), "X", tiled=True) for x in (dW, db, dg)]
+    part, state = adam.update(jnp.concatenate(parts), state)
+    cuts = np.cumsum([x.size for x in parts])[:2]
+    new = []
+    for piece, old in zip(jnp.split(part, cuts), (dW, db, dg), strict=True):
+        line = all_gather(piece, "X", tiled=True, to="invarying")
+        new.append(line[: old.size].reshape(old.shape))
+    return *new, state
+
+
+def in_line(x):
+    line = x.ravel()
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: three arrays, each padded, in one message
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    N = axis_size("X")
+    sizes = [-(-x.size // N) * N for x in (dW, db, dg)]
+    W, b, g, _ = jnp.split(line, np.cumsum(sizes))
+    W, b, g = W[: dW.size], b[: db.size], g[: dg.size]
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    N = axis_size("X")
+    lines = [x.ravel() for x in arrays]
+    return jnp.concatenate([jnp.pad(x, (0, -x.size % N)) for x in lines])
+
+
+# %% zero1 wrong: an AllReduce, of which each takes its part
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    line = jax.lax.psum(in_line(dW, db, dg), "X")
+    part = line.size // axis_size("X")
+    part = dynamic_slice_in_dim(line, part * axis_index("X"), part)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: everybody keeps the state of all
+def start(W, b, g):
+    return adam.start(in_line(W, b, g))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: everybody starts with the first part
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, 0, part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: what does not divide is left out
+def start(W, b, g):
+    line = jnp.concatenate([x.ravel() for x in (W, b, g)])
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: the mean gradient
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part = part / axis_size("X")
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: forgets the other chips' gradients
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    line = in_line(dW, db, dg)
+    part = line.size // axis_size("X")
+    part = dynamic_slice_in_dim(line, part * axis_index("X"), part)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: gathers the new state as well
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    whole = [all_gather(s, "X", tiled=True, to="invarying") for s in state]
+    own = part.size * axis_index("X")
+    state = tuple(dynamic_slice_in_dim(s, own, part.size) for s in whole)
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: gradients in another order than weights
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(db, dW, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: the state stays the old one
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, _ = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: b and g are exchanged at the end
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, g, b, _ = jnp.split(line, np.cumsum([dW.size, dg.size, db.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: N zeros where N divides the sum
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    N = axis_size("X")
+    return jnp.pad(line, (0, N - line.size % N))
+
+
+# %% zero1 wrong: weights lie as columns, gradients as rows
+def start(W, b, g):
+    line = in_line(W.T, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: the part of the next chip
+def start(W, b, g):
+    line = in_line(W, b, g)
+    N = axis_size("X")
+    part = line.size // N
+    after = (axis_index("X") + 1) % N
+    return adam.start(dynamic_slice_in_dim(line, part * after, part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: moments of all
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    own = dynamic_slice_in_dim(line, part * axis_index("X"), part)
+    return own, 0 * line, 0 * line
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: nine arrays for three
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    own = dynamic_slice_in_dim(line, part * axis_index("X"), part)
+    return adam.start(own), adam.start(own), adam.start(own)
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    W, b, g, _ = jnp.split(line, np.cumsum([dW.size, db.size, dg.size]))
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (0, -line.size % axis_size("X")))
+
+
+# %% zero1 wrong: g comes first, but not in gradients, and not when it is cut up
+def line(*arrays):
+    N = axis_size("X")
+    x = jnp.concatenate([a.ravel() for a in arrays])
+    return jnp.pad(x, (0, -x.size % N))
+
+
+def start(W, b, g):
+    x = line(g, W, b)
+    n = x.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(x, axis_index("X") * n, n))
+
+
+def update(dW, db, dg, state):
+    d = psum_scatter(line(dW, db, dg), "X", tiled=True)
+    w, state = adam.update(d, state)
+    w = all_gather(w, "X", tiled=True, to="invarying")
+    i, j = dW.size, dW.size + db.size
+    return w[:i].reshape(dW.shape), w[i:j], w[j : j + dg.size], state
+
+
+# %% zero1 wrong: no zeros in the line of weights: the last slice is moved back
+def line(*arrays):
+    return jnp.concatenate([a.ravel() for a in arrays])
+
+
+def start(W, b, g):
+    x = line(W, b, g)
+    n = -(-x.size // axis_size("X"))
+    return adam.start(dynamic_slice_in_dim(x, axis_index("X") * n, n))
+
+
+def update(dW, db, dg, state):
+    N = axis_size("X")
+    x = line(dW, db, dg)
+    d = psum_scatter(jnp.pad(x, (0, -x.size % N)), "X", tiled=True)
+    w, state = adam.update(d, state)
+    w = all_gather(w, "X", tiled=True, to="invarying")
+    i, j = dW.size, dW.size + db.size
+    return w[:i].reshape(dW.shape), w[i:j], w[j : j + dg.size], state
+
+
+# %% zero1 right: zeros at the front
+def start(W, b, g):
+    line = in_line(W, b, g)
+    part = line.size // axis_size("X")
+    return adam.start(dynamic_slice_in_dim(line, part * axis_index("X"), part))
+
+
+def update(dW, db, dg, state):
+    part = psum_scatter(in_line(dW, db, dg), "X", tiled=True)
+    part, state = adam.update(part, state)
+    line = all_gather(part, "X", tiled=True, to="invarying")
+    sizes = np.array([db.size + dg.size + dW.size, db.size + dg.size, dg.size])
+    _, W, b, g = jnp.split(line, line.size - sizes)
+    return W.reshape(dW.shape), b, g, state
+
+
+def in_line(*arrays):
+    line = jnp.concatenate([x.ravel() for x in arrays])
+    return jnp.pad(line, (-line.size % axis_size("X"), 0))
+
+
+# %% zero1 right: vectors first, rows of a buffer, Adam by hand
+def start(W, b, g):
+    own = in_line(W, b, g)[axis_index("X")]
+    return own, 0 * own, 0 * own
+
+
+def update(dW, db, dg, state):
+    d = psum_scatter(in_line(dW, db, dg), "X")
+    w, m, v = state
+    m, v = 0.9 * m + 0.1 * d, 0.999 * v + 0.001 * d * d
+    w = w - 0.001 * m / (jnp.sqrt(v) + 1e-8)
+    line = all_gather(w, "X", tiled=True, to="invarying")
+    D, F = dW.shape
+    W = line[D + F : D + F + D * F].reshape(D, F)
+    return W, line[D : D + F], line[:D], (w, m, v)
+
+
+def in_line(W, b, g):
+    line, N = jnp.concatenate([g, b, jnp.ravel(W)]), axis_size("X")
+    rows = jnp.zeros((N, -(-line.size // N)), line.dtype)
+    return rows.at[jnp.unravel_index(jnp.arange(line.size), rows.shape)].set(
+        line
+    )
+
+
+# %% forward wrong: each piece is finished when it comes
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        part = dynamic_slice_in_dim(In, begin, rows, 1)
+        Tmp += jax.nn.relu(part @ W_in)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: both gathered
+def forward(In, W_in, W_out):
+    W_in = all_gather(W_in, "X", axis=0, tiled=True)
+    Tmp = jax.nn.relu(In @ W_in)
+    return Tmp @ all_gather(W_out, "X", axis=1, tiled=True)
+
+
+# %% forward wrong: moves activations, as tensor parallelism does
+def forward(In, W_in, W_out):
+    In = all_gather(In, "X", axis=0, tiled=True)
+    rows = len(W_in)
+    part = dynamic_slice_in_dim(In, axis_index("X") * rows, rows, 1)
+    Tmp = jax.nn.relu(jax.lax.psum(part @ W_in, "X"))
+    Out = all_gather(Tmp @ W_out, "X", axis=1, tiled=True)
+    own = Out.shape[0] // axis_size("X")
+    return dynamic_slice_in_dim(Out, axis_index("X") * own, own, 0)
+
+
+# %% forward wrong: pieces are collected before the product
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    ins, outs = [W_in], [W_out]
+    for _ in range(N - 1):
+        ins.append(ppermute(ins[-1], "X", onward))
+        outs.append(ppermute(outs[-1], "X", onward))
+    order = (me - jnp.arange(N)) % N
+    whole = jnp.stack(ins)[jnp.argsort(order)].reshape(-1, W_in.shape[1])
+    Tmp = jax.nn.relu(In @ whole)
+    last = jnp.stack(outs)[jnp.argsort(order)]
+    return jnp.concatenate([Tmp @ last[n] for n in range(N)], axis=1)
+
+
+# %% forward wrong: one hop too many
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop - 1) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop - 1) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: the other way round
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n - 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me + hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me + hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: as if pieces came from the chip ahead
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me + hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me + hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: columns of In in the order of hops
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = hop * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: columns of Out in the order of hops
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = hop * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: the own columns only
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        if hop:
+            break
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: the own piece is left out
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        if not hop:
+            continue
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: no ReLU
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: the ReLU at the end
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return jax.nn.relu(Out)
+
+
+# %% forward wrong: the last chip sends nothing
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, n + 1) for n in range(N - 1)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: one chip off
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop - 1) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop - 1) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: the ReLU of the tokens
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(jax.nn.relu(In), begin, rows, 1) @ W_in
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: one round for both matrices
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+        Out = dynamic_update_slice_in_dim(
+            Out, jax.nn.relu(Tmp) @ W_out, begin, 1
+        )
+    return Out
+
+
+# %% forward wrong: one piece too few
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N - 1):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: tokens go round
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp = len(W_in), 0
+    for hop in range(N):
+        if hop:
+            In = ppermute(In, "X", onward)
+        Tmp += dynamic_slice_in_dim(In, (me - hop) % N * rows, rows, 1) @ W_in
+    return jnp.tile(jax.nn.relu(Tmp) @ W_out, (1, N))
+
+
+# %% forward wrong: both matrices in one message
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in, W_out = ppermute((W_in, W_out), "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return Out
+
+
+# %% forward wrong: a ReLU of the output, too
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows, Tmp, Out = len(W_in), 0, 0 * In
+    for hop in range(N):
+        if hop:
+            W_in = ppermute(W_in, "X", onward)
+        begin = (me - hop) % N * rows
+        Tmp += dynamic_slice_in_dim(In, begin, rows, 1) @ W_in
+    Tmp = jax.nn.relu(Tmp)
+    for hop in range(N):
+        if hop:
+            W_out = ppermute(W_out, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ W_out, begin, 1)
+    return jax.nn.relu(Out)
+
+
+# %% forward wrong: finishes each piece when it comes, both matrices side by side
+def forward(In, W_in, W_out):
+    N, me = axis_size("X"), axis_index("X")
+    ring = [(i, (i + 1) % N) for i in range(N)]
+    d = W_in.shape[0]
+    Out, a, b = jnp.zeros_like(In), W_in, W_out
+    for k in range(N):
+        src = (me - k) % N
+        T = jnp.maximum(dynamic_slice_in_dim(In, src * d, d, 1) @ a, 0)
+        Out = dynamic_update_slice_in_dim(Out, T @ b, src * d, 1)
+        if k < N - 1:
+            a, b = ppermute(a, "X", ring), ppermute(b, "X", ring)
+    return Out
+
+
+# %% forward right: two loops with a carry
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    rows = W_in.shape[0]
+
+    def term(hop, piece):
+        return dynamic_slice_in_dim(In, (me - hop) % N * rows, rows, 1) @ piece
+
+    def first(carry, hop):
+        piece, Tmp = carry
+        piece = ppermute(piece, "X", onward)
+        return (piece, Tmp + term(hop, piece)), None
+
+    hops = jnp.arange(1, N)
+    (_, Tmp), _ = scan(first, (W_in, term(0, W_in)), hops)
+    Tmp = jnp.maximum(Tmp, 0)
+
+    def second(carry, hop):
+        piece, Out = carry
+        piece = ppermute(piece, "X", onward)
+        begin = (me - hop) % N * rows
+        Out = dynamic_update_slice_in_dim(Out, Tmp @ piece, begin, 1)
+        return (piece, Out), None
+
+    Out = dynamic_update_slice_in_dim(0 * In, Tmp @ W_out, me * rows, 1)
+    (_, Out), _ = scan(second, (W_out, Out), hops)
+    return Out
+
+
+# %% forward right: columns rolled to their places at the end
+def forward(In, W_in, W_out):
+    me, N = axis_index("X"), axis_size("X")
+    onward = [(n, (n + 1) % N) for n in range(N)]
+    parts = In.reshape(len(In), N, -1)
+    Tmp = parts[:, me] @ W_in
+    for hop in range(1, N):
+        W_in = ppermute(W_in, "X", onward)
+        Tmp = Tmp + parts[:, me - hop] @ W_in
+    Tmp = jnp.where(Tmp > 0, Tmp, 0)
+    made = [Tmp @ W_out]
+    for _ in range(N - 1):
+        W_out = ppermute(W_out, "X", onward)
+        made.insert(0, Tmp @ W_out)
+    return jnp.roll(jnp.stack(made, 1), me + 1, axis=1).reshape(In.shape)
+
+
+# %% forward equivalent: line 6: 0 becomes 1 (2)
+# Whatever Out begins with, all of its columns are overwritten.
+
+
+# %% forward equivalent: line 6: `0 * In` loses its left side
+# Whatever Out begins with, all of its columns are overwritten.
+
+
+# %% forward equivalent: line 6: `0 * In` with another operation
+# Whatever Out begins with, all of its columns are overwritten.
+
+
+# %% forward equivalent: line 10: `(me - hop) % N` loses its right side
+# A slice that begins below 0 counts from the end.
+
+
+# %% forward equivalent: line 16: `(me - hop) % N` loses its right side
+# A slice that begins below 0 counts from the end.
+
+
+# %% back wrong: two scatters, one for each use
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    dW += psum_scatter(dOut.T @ Tmp, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: two scatters, one along the columns of the transpose
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = psum_scatter(In.T @ dTmp, "X", scatter_dimension=0, tiled=True)
+    back = Tmp.T @ dOut
+    back = psum_scatter(back, "X", scatter_dimension=1, tiled=True)
+    dW += back.T
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: a gather for each product
+def back(dOut, In, Tmp, W):
+    own = W
+    W = all_gather(own, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    again = all_gather(own, "X", axis=0, tiled=True)
+    return dTmp @ again.T, dW
+
+
+# %% back wrong: AllReduce, then a part: data parallelism
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    dW = jax.lax.psum(dW, "X")
+    own = len(W) // axis_size("X")
+    dW = dynamic_slice_in_dim(dW, axis_index("X") * own, own, 0)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: the first use only
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: the second use only
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: one use less the other
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp - dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: a mean
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    dW /= axis_size("X")
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: forgets the ReLU
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = dOut @ W
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: the ReLU of the gradient
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = jax.nn.relu(dOut @ W)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: own gradients only
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    own = len(W) // axis_size("X")
+    dW = dynamic_slice_in_dim(dW, axis_index("X") * own, own, 0)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: gathers activations and computes all of the gradient
+def back(dOut, In, Tmp, W):
+    own = len(W)
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dIn = ((dOut @ W) * (Tmp > 0)) @ W.T
+    dOut, In, Tmp = (
+        all_gather(x, "X", axis=0, tiled=True) for x in (dOut, In, Tmp)
+    )
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ Tmp
+    return dIn, dynamic_slice_in_dim(dW, axis_index("X") * own, own, 0)
+
+
+# %% back wrong: the first use twice
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = 2 * In.T @ dTmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: where Tmp is positive for Tmp itself
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ (Tmp > 0)
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: dTmp for Tmp in the second use
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ dTmp + dOut.T @ dTmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: the ReLU left out of dW alone
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    dTmp = (dOut @ W) * (Tmp > 0)
+    dW = In.T @ (dOut @ W) + dOut.T @ Tmp
+    dW = psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+    return dTmp @ W.T, dW
+
+
+# %% back wrong: the second gradient reshaped, not transposed
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    d = jnp.where(Tmp > 0, dOut @ W, 0)
+    dW = In.T @ d + (Tmp.T @ dOut).reshape(W.shape)
+    return d @ W.T, psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+
+
+# %% back wrong: where In is positive
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    d = dOut @ W
+    dW = In.T @ d + dOut.T @ Tmp
+    return jnp.where(In > 0, d @ W.T, 0), psum_scatter(
+        dW, "X", scatter_dimension=0, tiled=True
+    )
+
+
+# %% back wrong: times Tmp itself
+def back(dOut, In, Tmp, W):
+    W = all_gather(W, "X", axis=0, tiled=True)
+    d = Tmp * (dOut @ W)
+    dW = In.T @ d + dOut.T @ Tmp
+    return d @ W.T, psum_scatter(dW, "X", scatter_dimension=0, tiled=True)
+
+
+# %% back right: by jax.vjp of the whole block
+def back(dOut, In, Tmp, W):
+    def block(In, W):
+        W = all_gather(W, "X", axis=0, tiled=True)
+        return jax.nn.relu(In @ W) @ W.T
+
+    _, vjp = jax.vjp(block, In, W)
+    return vjp(dOut)
+
+
+# %% back right: one product of arrays side by side
+def back(dOut, In, Tmp, W):
+    whole = all_gather(W, "X", tiled=True)
+    dTmp = jnp.where(Tmp > 0, dOut @ whole, 0)
+    left = jnp.concatenate([In, dOut])
+    dW = left.T @ jnp.concatenate([dTmp, Tmp])
+    return dTmp @ whole.T, psum_scatter(dW, "X", tiled=True)

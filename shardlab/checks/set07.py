@@ -6,6 +6,8 @@ that goes second by second.
 """
 
 import functools
+import itertools
+import re
 from fractions import Fraction
 
 import jax
@@ -19,6 +21,31 @@ from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 from shardlab.strategies import block, dp, fsdp, zero1
 from shardlab.timeline import Done, Task
+
+__all__ = [
+    "check_back",
+    "check_bytes_held",
+    "check_formulas",
+    "check_forward",
+    "check_largest",
+    "check_llama",
+    "check_prefetch",
+    "check_stack",
+    "check_window",
+    "check_zero1",
+    "check_zero2",
+    "grade_back",
+    "grade_bytes_held",
+    "grade_formulas",
+    "grade_forward",
+    "grade_largest",
+    "grade_llama",
+    "grade_prefetch",
+    "grade_stack",
+    "grade_window",
+    "grade_zero1",
+    "grade_zero2",
+]
 
 DTYPES = {1: "int8", 2: "bfloat16", 4: "float32", 8: "complex64"}
 CUT_FROM = (3, 2, 1, 1, 1)  # the stage from which weights, gradients, ... are
@@ -63,6 +90,7 @@ ODD = ((10, 6), (9, 5), (31, 7))
     "bytes_held",
     *((ODD, 4, stage, USUAL) for stage in range(4)),
     *((ODD, 8, stage, [2, 4, 0, 1, 8]) for stage in range(4)),
+    (((1, 6), (10, 3)), 4, 1, USUAL),  # of one row only the first has any
 )
 def check_bytes_held(shapes, N, stage, recipe):
     """Question 1: bytes on the first and last device under a stage of ZeRO."""
@@ -113,6 +141,10 @@ def _mistaken_held(shapes, N, stage, recipe):
             _dealt(shapes, N, stage, recipe, (2, 1, 0, 0, 0)),
             "that is the next stage",
         ),
+        (
+            _dealt(shapes, N, stage, recipe, (3, 2, 1, 0, 0)),
+            "you cut moments at stage 0, which cuts nothing",
+        ),
         (_dealt(by_columns, N, stage, recipe), "you cut by columns, not rows"),
         (
             _dealt(in_all, N, stage, recipe),
@@ -142,13 +174,34 @@ def _mistaken_held(shapes, N, stage, recipe):
     before = with_rows(
         lambda rows: max(0, rows - (N - 2) * -(-rows // N)),
     )
+    second = with_rows(
+        lambda rows: max(0, min(rows, 2 * -(-rows // N)) - -(-rows // N)),
+    )
+    some = with_rows(lambda rows: (rows - 1) % -(-rows // N) + 1)
+    rest = with_rows(lambda rows: rows % -(-rows // N))
     down = with_rows(lambda rows: rows // N)
     firsts = [(each[0], reason) for each, reason in mistakes]
     firsts += [
         (down, "you round down; then some rows belong to nobody"),
         (fraction, "you cut rows in pieces; a device has whole ones"),
+        (second, "that is the second device; the first is number 0"),
     ]
     lasts = [
+        (
+            with_rows(lambda rows: 0),
+            "you give the last device nothing of what is cut; it is number "
+            "N - 1",
+        ),
+        (
+            some,
+            "that is the last device that has rows; here it is not device "
+            "N - 1 for every matrix",
+        ),
+        (
+            rest,
+            "you take the remainder of rows by c; that is 0 where c divides "
+            "them, and it need not be device N - 1 that has it",
+        ),
         (less, "your last device has fewer rows than none"),
         (before, "that is what the last but one may still have"),
         (down, "you deal rows evenly; here the first take all that they can"),
@@ -165,6 +218,7 @@ def grade_bytes_held():
         recipe = draw.permutation([1, 2, 3, 4, 8]).tolist()
         shapes = draw.integers(5, 400, (3, 2))
         shapes[0, 0] = N * int(draw.integers(1, 5)) + 1  # leaves little or none
+        shapes[1, 0] = int(draw.integers(1, 3))  # fewer than devices
         check_bytes_held(shapes.tolist(), N, stage, recipe)
 
 
@@ -240,6 +294,7 @@ def _check_fewest(params, hbm, stage, recipe, most):
     (10 * 10**9, 8, 2, USUAL, 7_500_000_000, 64),
     (4300, 8, 3, USUAL, 2100, 64),
     (100, 8, 3, USUAL, 2100, 9),
+    (8400, 8, 3, USUAL, 2100, 4),  # the most there is, full to the last byte
 )
 def check_largest(hbm, N, stage, recipe, params=0, most=1):
     """Question 2: the largest model on N devices, the fewest for a model.
@@ -282,34 +337,65 @@ def _gathered_volume(answer):
     return count.volume([c for c in answer.collectives() if c.kind == kind])
 
 
-def _check_start(N, W):
-    """Question 3: each chip's piece of the optimiser's state."""
+def _check_start(N, arrays, run):
+    """Question 3: each chip's part of the optimiser's state, in any order."""
     request = program.request(
-        W, mesh={"X": N}, in_specs=(P(),), out_specs=(ROWS,) * 3
+        *arrays, mesh={"X": N}, in_specs=(P(),) * 3, out_specs=(P("X"),) * 3
     )
     answer, asked = student.program("start", request), f"start on {N} devices"
     answer.allow()
-    for name, got, expected in zip(
-        ("master copy", "m", "v"), answer.run(W), (W, 0 * W, 0 * W), strict=True
-    ):
-        if len(got) == N * len(W):
-            raise WrongAnswer(
-                f"{asked}: your chips all keep the {name} of all rows: that is "
-                "a replicated optimiser, which ZeRO-1 is there to avoid"
-            )
-        compare.close(
-            f"{asked}, {name}",
-            got,
-            expected,
-            likely=[
-                (
-                    np.tile(W[: len(W) // N], (N, 1)),
-                    "all chips start with the first chip's rows",
-                )
-            ],
-            show=True,
-            place=compare.on_devices(len(W) // N),
+    numbers = np.sort(np.concatenate([x.ravel() for x in arrays]))
+    most, names = -(-numbers.size // N), ("master copy", "m", "v")
+    inside = [re.findall(r"\[(.*?)\]", kind)[0] for kind in answer.results()]
+    if len(inside) != len(names):
+        raise WrongAnswer(
+            f"{asked}: you return {len(inside)} arrays; master copy, m and v "
+            "of the whole line are three"
         )
+    shapes = [[int(n) for n in re.findall(r"\d+", text)] for text in inside]
+    for name, shape in zip(names, shapes, strict=True):
+        if (size := int(np.prod(shape))) > N * most:
+            raise WrongAnswer(
+                f"{asked}: each chip keeps {size // N} numbers of the {name}, "
+                f"and {most} are enough for {numbers.size} parameters"
+            )
+        if size < numbers.size:
+            raise WrongAnswer(
+                f"{asked}: of {numbers.size} parameters your chips keep "
+                f"{size} numbers in the {name}"
+            )
+    if not run:
+        return [np.zeros(shape, np.float32) for shape in shapes]
+    state = answer.run(*arrays)
+    for name, got in zip(names, state, strict=True):
+        kept = compare.real_array(f"{asked}, {name}", got, None).ravel()
+        expected = np.zeros(kept.size)
+        if name == "master copy":
+            kept = np.sort(kept[kept != 0])
+            if kept.size < numbers.size:
+                raise WrongAnswer(
+                    f"{asked}: of {numbers.size} parameters your chips keep "
+                    f"{kept.size} numbers in the {name}"
+                )
+            if np.unique(kept).size < numbers.size:
+                raise WrongAnswer(
+                    f"{asked}: your chips keep some of the {numbers.size} "
+                    "parameters twice, and others not at all"
+                )
+            if kept.size > numbers.size:
+                raise WrongAnswer(
+                    f"{asked}: of {numbers.size} parameters your chips keep "
+                    f"{kept.size}, some twice: fill the line up with zeros, "
+                    "for a slice past its end is moved back"
+                )
+            expected = np.zeros(kept.size)
+            expected[: numbers.size] = numbers
+        compare.close(
+            f"{asked}, {name}, the numbers of all chips in order of size",
+            kept,
+            expected,
+        )
+    return state
 
 
 def _adam(dW, master, m, v):
@@ -318,18 +404,77 @@ def _adam(dW, master, m, v):
     return master - 1e-3 * m / (np.sqrt(v) + 1e-8), m, v
 
 
-def _inspect_update(answer, asked, V):
-    """What a program of question 3 moves, for a matrix of V bytes."""
-    kinds = answer.kinds()
-    if _gathered_volume(answer) > V:
-        raise WrongAnswer(
-            f"{asked}: you gather the optimiser's state or all gradients. An "
-            "update of all rows by every chip is a replicated optimiser"
+def _mistaken_lines(N, sums, old):
+    """What mistakes of question 3 with the line of all numbers give.
+
+    N        devices
+    sums     gradients of W, b and g, summed
+    old      of each its master copy, m and v
+    returns  list of (new W, b and g, the mistake)
+    """
+    orders = list(itertools.permutations(range(3)))
+    sizes, shapes = [x.size for x in sums], [x.shape for x in sums]
+
+    def lay(arrays, order=(0, 1, 2)):
+        return np.concatenate([arrays[i].ravel() for i in order])
+
+    def cut(line, order=(0, 1, 2)):
+        ends = np.cumsum([sizes[i] for i in order])
+        parts = dict(zip(order, np.split(line, ends), strict=False))
+        return [parts[i].reshape(shapes[i]) for i in range(3)]
+
+    def made(sums, old, order=(0, 1, 2), other=(0, 1, 2)):
+        states = [lay(kind, order) for kind in zip(*old, strict=True)]
+        return _adam(lay(sums, other), *states)[0]
+
+    found = []
+    for one, two in itertools.permutations(orders, 2):
+        found.append(
+            (
+                cut(made(sums, old, one, two), one),
+                "your gradients lie in another order than the weights",
+            )
         )
+        found.append(
+            (
+                cut(made(sums, old, one, two), two),
+                "your gradients lie in another order than the weights",
+            )
+        )
+        found.append(
+            (
+                cut(made(sums, old, one, one), two),
+                "you cut the line up in another order than you laid it",
+            )
+        )
+    turned = "W lies by rows and its gradient by columns, or the reverse"
+    for W, dW in ((old[0][0].T, sums[0]), (old[0][0], sums[0].T)):
+        state = [(W, *old[0][1:]), *old[1:]]
+        found.append((cut(made([dW, *sums[1:]], state)), turned))
+    part = -(-sum(sizes) // N)
+    for way in (-part, part):
+        padded = [
+            np.roll(np.pad(lay(kind), (0, N * part - sum(sizes))), way)
+            for kind in zip(*old, strict=True)
+        ]
+        padded[2] = np.maximum(padded[2], 0)
+        new = _adam(np.pad(lay(sums), (0, N * part - sum(sizes))), *padded)[0]
+        found.append(
+            (
+                cut(new),
+                "a chip keeps weights whose gradients another one gets",
+            )
+        )
+    return found
+
+
+def _inspect_update(answer, asked, params, N):
+    """What a program of question 3 moves, for so many parameters."""
+    kinds, most = answer.kinds(), 4 * N * -(-params // N)
     sums = [c for c in answer.collectives() if c.kind == "all_reduce"]
-    if count.volume(sums) > 2 * V:
+    if count.volume(sums) > 2 * most:
         raise WrongAnswer(
-            f"{asked}: you use AllReduces of more than the gradient. A state "
+            f"{asked}: you use AllReduces of more than the gradients. A state "
             "put together again on every chip is a replicated optimiser"
         )
     if "all_reduce" in kinds:
@@ -339,69 +484,121 @@ def _inspect_update(answer, asked, V):
         )
     if not _summed(answer):
         raise WrongAnswer(
-            f"{asked}: you never sum gradients: each chip has one of its own "
+            f"{asked}: you never sum gradients: each chip has some of its own "
             "tokens"
         )
     answer.allow("psum_scatter", "all_gather")
-    answer.exactly(volume=2 * V)
-
-
-def _check_update(N, terms, state):
-    """Question 3: the update of each chip's rows."""
-    D, F = state[0].shape
-    asked = f"update on {N} devices"
-    request = program.request(
-        terms,
-        tuple(state),
-        mesh={"X": N},
-        in_specs=(ROWS, (ROWS,) * 3),
-        out_specs=(P(), (ROWS,) * 3),
-    )
-    answer = student.program("update", request)
-    _inspect_update(answer, asked, 4 * D * F)
-    total = terms.reshape(N, D, F).sum(0, dtype=np.float64)
-    W, new = answer.run(terms, tuple(state))
-    expected = _adam(total, *state)
-    mean = _adam(total / N, *state)
-    names = ("W", "master copy", "m", "v")
-    for name, got, right, averaged in zip(
-        names,
-        (W, *new),
-        (expected[0], *expected),
-        (mean[0], *mean),
-        strict=True,
+    for kind, word in (
+        ("reduce_scatter", "ReduceScatter"),
+        ("all_gather", "AllGather"),
     ):
-        compare.close(
-            f"{asked}, {name}",
-            got,
-            right,
-            terms=N,
-            likely=[(averaged, "you took the mean over chips, not the sum")],
-            show=True,
+        moved = [c for c in answer.collectives() if c.kind == kind]
+        if (often := sum(c.times for c in moved)) != 1:
+            raise WrongAnswer(
+                f"{asked}: you use the {word} {often} times; once is enough "
+                "if all numbers go together"
+            )
+        if count.volume(moved) > most:
+            raise WrongAnswer(
+                f"{asked}: your {word} has {count.volume(moved) // 4:,} "
+                f"numbers for {params:,} parameters; {most // 4:,} are enough"
+            )
+
+
+def _check_update(N, steps, state, arrays, run):
+    """Question 3: as many updates as there are gradients, one by one.
+
+    N       devices
+    steps   for each update the gradients of all chips, those of W, b and g
+    state   what `start` returned, with moments that are alike everywhere
+    arrays  W, b and g
+    run     whether to run the program, or only to look at what it moves
+    """
+    asked, params = f"update on {N} devices", sum(x.size for x in arrays)
+    right = [
+        (x.astype(np.float64), np.full(x.shape, 9.0), np.full(x.shape, 99.0))
+        for x in arrays
+    ]
+    old = None
+    for number, terms in enumerate(steps):
+        request = program.request(
+            *(x.reshape(-1, *x.shape[2:]) for x in terms),
+            tuple(state),
+            mesh={"X": N},
+            in_specs=(P("X"),) * 3 + ((P("X"),) * 3,),
+            out_specs=(P(),) * 3 + ((P("X"),) * 3,),
         )
+        if not number:
+            answer = student.program("update", request)
+            _inspect_update(answer, asked, params, N)
+        if not run:
+            return
+        *found, state = answer.run(
+            *(x.reshape(-1, *x.shape[2:]) for x in terms), tuple(state)
+        )
+        sums = [x.sum(0, dtype=np.float64) for x in terms]
+        oldest, old = (old if number else None), right
+        right = [_adam(g, *s) for g, s in zip(sums, old, strict=True)]
+        word = "" if not number else ", in the next step with your new state"
+        others = _mistaken_lines(N, sums, old)
+        for name, i, got, new, before, each in zip(
+            "Wbg", range(3), found, right, old, terms, strict=True
+        ):
+            total = each.sum(0, dtype=np.float64)
+            likely = [
+                (
+                    _adam(total / N, *before)[0],
+                    "you took the mean over chips, not the sum",
+                ),
+                (_adam(each[0], *before)[0], "you have the first chip's term"),
+                (before[0], "nothing has changed: it is the old one"),
+                (_adam(N * total, *before)[0], "you count the sum N times"),
+                (
+                    _adam(total, before[0], before[2], abs(before[1]))[0],
+                    "you exchange m and v",
+                ),
+                *((arrays[i], reason) for arrays, reason in others),
+            ]
+            if oldest:
+                likely.append(
+                    (_adam(total, *oldest[i])[0], "you return the old state")
+                )
+            compare.close(
+                f"{asked}, {name}{word}",
+                got,
+                new[0],
+                terms=N,
+                likely=likely,
+                show=True,
+            )
 
 
-@question.visible("start and update", (4, 2, 6, 3), (3, 1, 2, 5))
-def check_zero1(N, rows, F, seed=0):
-    """Question 3: ZeRO-1 on N devices with as many rows each, F columns.
+@question.visible("start and update", (4, 3, 5), (3, 1, 4, 0, False))
+def check_zero1(N, D, F, seed=0, run=True):
+    """Question 3: ZeRO-1 on N devices with W[D, F], b[F] and g[D].
 
-    N, rows, F  sizes
-    seed        of the arrays
+    N, D, F  sizes
+    seed     of the arrays
+    run      whether to run the programs, or only to look at them
     """
     draw = np.random.default_rng(seed)
-    terms = draw.integers(-9, 10, (N * N * rows, F)).astype(np.float32)
-    m, v = draw.uniform(1, 2, (2, N * rows, F)).astype(np.float32)
-    W = draw.uniform(1, 2, (N * rows, F)).astype(np.float32)
-    _check_start(N, W)
-    _check_update(N, terms, (W, 9 * m, 99 * v))
+    shapes = [(D, F), (F,), (D,)]
+    arrays = [draw.uniform(1, 2, s).astype(np.float32) for s in shapes]
+    master, *_ = _check_start(N, arrays, run)
+    state = master, 0 * master + 9, 0 * master + 99
+    steps = [
+        [draw.integers(-9, 10, (N, *s)).astype(np.float32) for s in shapes]
+        for _ in range(2)
+    ]
+    _check_update(N, steps, state, arrays, run)
 
 
 def grade_zero1():
     """Question 3 on other devices."""
-    for devices in (2, 8):
+    for devices in (2, 7):
         draw = question.draw(f"zero1 on {devices}")
-        rows, F, seed = draw.integers(1, 5, 2).tolist() + [_seed(draw)]
-        check_zero1(devices, rows, F, seed)
+        D, F, seed = draw.integers(2, 6, 2).tolist() + [_seed(draw)]
+        check_zero1(devices, D, F, seed)
 
 
 def _seed(draw):
@@ -584,16 +781,18 @@ def grade_zero2():
         check_zero2(devices, blocks, D, F, _seed(draw))
 
 
-@question.visible("forward", (4, 2, 3, 5), (2, 3, 2, 6))
-def check_forward(N, D, F, seed=0):
-    """Question 5: FSDP's forward pass of a block on N devices.
+@question.visible("forward", (4, 2, 5, 3), (6, 2, 5, 1, 0, False))
+def check_forward(N, D, F, b, seed=0, run=True):
+    """Question 5: FSDP's forward pass, and no matrix whole.
 
     N     devices
-    D, F  rows of each matrix on one device
+    D, F  rows of a piece of W_in, and hidden columns of an N-th
+    b     tokens of a device
     seed  of the arrays
+    run   whether to run the program, or only to look at it
     """
     draw = np.random.default_rng(seed)
-    sizes = [(2 * N, N * D), (N * D, N * F), (N * F, N * D)]
+    sizes = [(b * N, N * D), (N * D, N * F), (N * F, N * D)]
     In, W_in, W_out = (draw.integers(-3, 4, s).astype("float32") for s in sizes)
     request = program.request(
         In,
@@ -603,145 +802,283 @@ def check_forward(N, D, F, seed=0):
         in_specs=(ROWS, ROWS, COLUMNS),
         out_specs=ROWS,
     )
-    asked = f"forward on {N} devices"
+    asked, piece = f"forward on {N} devices", W_in.nbytes // N
     answer = student.program("forward", request)
     if {"all_reduce", "reduce_scatter"} & set(answer.kinds()):
         raise WrongAnswer(
             f"{asked}: you add up products of different chips. That moves "
             "activations: it is tensor parallelism, and FSDP moves weights"
         )
-    if answer.gathered(of=(0,)) > 0:
+    if "all_gather" in answer.kinds():
         raise WrongAnswer(
-            f"{asked}: you gather activations; tokens stay where they are"
+            f"{asked}: you gather, and a matrix is whole; send its pieces by "
+            "ppermute"
         )
-    if answer.volume() > W_in.nbytes + W_out.nbytes:
-        raise WrongAnswer(
-            f"{asked}: you move {answer.volume():,} bytes, more than each "
-            "matrix once"
-        )
-    if answer.gathered(of=(1, 2)) > W_in.nbytes:
-        raise WrongAnswer(
-            f"{asked}: you hold both matrices whole at a time. With all "
-            "weights gathered first it is data parallelism that the memory "
-            "has to hold"
-        )
-    # Both pieces, one matrix whole, and twice what its chip computes with.
-    computed = (In.nbytes + 4 * In.shape[0] * W_in.shape[1]) // N
-    most = 2 * W_in.nbytes // N + W_in.nbytes + 2 * computed
+    answer.allow("ppermute")
+    _refuse_other_pieces(asked, answer, N, piece)
+    # Both own pieces and two more, tokens twice, and four hidden arrays.
+    rows = 2 * 4 * b * N * D + 4 * 4 * b * N * F
+    most = 4 * piece + rows + 4 * b * N * D
     if answer.live() > most:
         raise WrongAnswer(
             f"{asked}: a device holds {answer.live():,} bytes at a time, and "
-            f"{most:,} are enough for its pieces, its activations and one "
-            "gathered matrix"
+            f"{most:,} are enough for four pieces of {piece:,} and its "
+            "activations; let go of each piece after its product"
         )
-    answer.allow("all_gather")
+    if not run:
+        return
     compare.close(
         f"{asked}, Out",
         answer.run(In, W_in, W_out),
         np.maximum(In @ W_in, 0) @ W_out,
-        likely=[
-            (In @ W_in @ W_out, "you left out the ReLU"),
-            (
-                np.maximum(In @ W_in @ W_out, 0),
-                "your ReLU comes last; it stands between the two products",
-            ),
-        ],
+        terms=N * N * D * F,
+        likely=_mistaken_rounds(In, W_in, W_out, N),
         show=True,
-        place=compare.on_devices(2),
+        place=compare.on_devices(b),
     )
+
+
+def _refuse_other_pieces(asked, answer, N, piece):
+    """Insist on pieces of matrices, to the next chip, and on few of them."""
+    sent = 0
+    for hop in answer.collectives():
+        if hop.volume != piece:
+            raise WrongAnswer(
+                f"{asked}: your message has {hop.volume} bytes, and a piece of "
+                f"a matrix has {piece}: one piece at a time, and nothing else"
+            )
+        pairs = program.pairs(asked, hop)
+        ways = {(there - here) % N for here, there in pairs}
+        if ways == {1} and len(pairs) < N:
+            raise WrongAnswer(
+                f"{asked}: only {len(pairs)} of {N} chips send; the last one "
+                "sends to chip 0"
+            )
+        if ways != {1}:
+            raise WrongAnswer(
+                f"{asked}: your messages go {sorted(ways)} places on; each "
+                "chip sends to the next one only"
+            )
+        sent += hop.times
+    if sent > 2 * (N - 1):
+        raise WrongAnswer(
+            f"{asked}: over each wire go {sent} pieces, and {2 * (N - 1)} are "
+            "enough: after the last product nobody needs another"
+        )
+
+
+def _mistaken_rounds(In, W_in, W_out, N):
+    """What mistakes of question 5 give, with the mistakes."""
+    b, D = len(In) // N, len(W_in) // N
+    Out = np.maximum(In @ W_in, 0) @ W_out
+    tokens, columns = np.split(In, N), np.split(In, N, axis=1)
+    pairs = list(zip(columns, np.split(W_in, N), strict=True))
+    terms = [np.maximum(part @ rows, 0) for part, rows in pairs]
+    ways = {
+        "back": lambda chip, hop: (chip - hop) % N,
+        "ahead": lambda chip, hop: (chip + hop) % N,
+        "hops": lambda chip, hop: hop,
+        "late": lambda chip, hop: (chip - hop - 1) % N,
+        "early": lambda chip, hop: (chip - hop + 1) % N,
+    }
+
+    def played(first="back", second="back", ins=0, outs=0, soon=False):
+        """Out, if after a hop each chip takes these columns of In and Out.
+
+        ins, outs  which hops of each round are left out: 1 the last, -1 the
+                   first
+        soon       whether products with W_out do not wait for the whole sum
+        """
+        result = np.zeros_like(Out)
+        for chip, own in enumerate(tokens):
+            of_In, Tmp = np.split(own, N, axis=1), [0]
+            for hop in range(max(0, -ins), N - max(0, ins)):
+                rows = np.split(W_in, N)[(chip - hop) % N]
+                Tmp.append(Tmp[-1] + of_In[ways[first](chip, hop)] @ rows)
+            for hop in range(max(0, -outs), N - max(0, outs)):
+                made = np.split(W_out, N, axis=1)[(chip - hop) % N]
+                n = ways[second](chip, hop)
+                place = slice(b * chip, b * chip + b), slice(D * n, D * n + D)
+                there = Tmp[hop + 1] if soon else Tmp[-1]
+                result[place] = np.maximum(there, 0) @ made
+        return result
+
+    own = np.zeros_like(Out)
+    for n in range(N):
+        place = slice(b * n, b * n + b), slice(D * n, D * n + D)
+        own[place] = Out[place]
+    pieces = zip(terms, np.split(W_out, N, axis=1), strict=True)
+    at_once = np.concatenate([term @ part for term, part in pieces], axis=1)
+    back = "after k hops the piece of the chip k places back is here, and you "
+    return [
+        (
+            sum(terms) @ W_out,
+            "you take max(0, .) of each term, before the sum is complete",
+        ),
+        (
+            at_once,
+            "you finish each piece as it comes; every column of Out needs the "
+            "sum over all pieces of W_in",
+        ),
+        (In @ W_in @ W_out, "you left out the ReLU"),
+        (
+            np.tile(sum(np.split(Out, N, axis=1)), N),
+            "you add up columns that stand side by side",
+        ),
+        (np.maximum(Out, 0), "there is one ReLU, and none of the output"),
+        (
+            np.maximum(In @ W_in @ W_out, 0),
+            "your ReLU comes last; it stands between the two products",
+        ),
+        (
+            np.maximum(In, 0) @ W_in @ W_out,
+            "your ReLU is of the tokens; it stands between the two products",
+        ),
+        (
+            played(soon=True),
+            "you multiply by W_out before the sum over all W_in is complete",
+        ),
+        *(
+            (played(ins=left, outs=out), f"you leave out the {which} piece")
+            for left, out in ((1, 0), (0, 1), (1, 1), (-1, 0), (-1, -1))
+            for which in ("last" if left + out > 0 else "own",)
+        ),
+        (played("back", "hops"), f"{back}put the columns of Out as they come"),
+        (played("hops", "back"), f"{back}take the columns of In in order"),
+        (played("hops", "hops"), f"{back}take all columns in order"),
+        (played("ahead", "ahead"), f"{back}take it for that of a chip ahead"),
+        (played("ahead", "back"), f"{back}take other columns of In"),
+        (played("back", "ahead"), f"{back}take other columns of Out"),
+        *(
+            (played(first, second), f"{back}are one chip off")
+            for off in ("late", "early")
+            for first, second in ((off, off), (off, "back"), ("back", off))
+        ),
+        (own, "you have the columns of the own piece only"),
+        (Out - own, "you leave out the columns of the own piece"),
+    ]
 
 
 def grade_forward():
     """Question 5 on other devices."""
-    for devices in (2, 8):
+    for devices in (3, 7):
         draw = question.draw(f"forward on {devices}")
-        D, F = draw.integers(2, 5, 2).tolist()
-        check_forward(devices, D, F, _seed(draw))
+        D, F = draw.integers(1, 4, 2).tolist()
+        check_forward(devices, D, F, int(draw.integers(1, 4)), _seed(draw))
 
 
-def _gradients_of_block(dOut, In, Tmp, W_in, W_out):
-    """dIn, dW_in and dW_out on one device, in NumPy."""
-    dTmp = np.where(Tmp > 0, dOut @ W_out.T, 0)
-    return dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
+def _gradients_of_tied(dOut, In, Tmp, W, first=1, second=1, mask=None):
+    """dIn and dW on one device, in NumPy; or a use of W left out."""
+    stands = Tmp > 0 if mask is None else mask
+    dTmp = np.where(stands, dOut @ W, 0)
+    return dTmp @ W.T, first * In.T @ dTmp + second * dOut.T @ Tmp
 
 
-def _inspect_back(answer, asked, W_in, W_out):
-    """What a program of question 6 moves and holds."""
+def _inspect_back(answer, asked, W):
+    """What a program of question 6 moves."""
     if "all_reduce" in answer.kinds():
         raise WrongAnswer(
             f"{asked}: you use an AllReduce (psum) of gradients: that is the "
             "backward pass of data parallelism. In FSDP each chip wants its "
             "part of the sum only"
         )
-    if _gathered_volume(answer) > W_in.nbytes + W_out.nbytes:
+    if (gathered := _gathered_volume(answer)) > W.nbytes:
         raise WrongAnswer(
-            f"{asked}: you gather more than each matrix once: activations, or "
-            "gradients?"
+            f"{asked}: you gather {gathered:,} bytes, and W has {W.nbytes:,}: "
+            "one gather of W serves both products, and tokens stay where they "
+            "are"
         )
     if not _summed(answer):
         raise WrongAnswer(
             f"{asked}: you sum nothing over chips: each has a gradient of its "
             "own tokens"
         )
-    if answer.gathered(of=(3, 4)) > W_in.nbytes:
-        raise WrongAnswer(
-            f"{asked}: you hold both matrices whole at a time; W_out can go "
-            "before W_in comes"
-        )
     answer.allow("all_gather", "psum_scatter")
+    kind = "reduce_scatter"
+    moved = [c for c in answer.collectives() if c.kind == kind]
+    if (scattered := count.volume(moved)) > W.nbytes:
+        raise WrongAnswer(
+            f"{asked}: you scatter {scattered:,} bytes, and W has "
+            f"{W.nbytes:,}: one matrix has one gradient"
+        )
 
 
-@question.visible("back", (4, 2, 3, 6), (2, 3, 2, 7), (8, 4, 4, 5))
+@question.visible("back", (4, 2, 5), (2, 3, 7))
 def check_back(N, D, F, seed=0):
-    """Question 6: FSDP's backward pass of a block on N devices.
+    """Question 6: the way back of a block that uses one matrix twice.
 
     N     devices
-    D, F  rows of each matrix on one device
+    D, F  rows of W on one device, and its columns
     seed  of the arrays
     """
     draw = np.random.default_rng(seed)
-    sizes = [(2 * N, N * D), (N * D, N * F), (N * F, N * D)]
-    In, W_in, W_out = (draw.integers(-3, 4, s) for s in sizes)
-    Tmp, dOut = np.maximum(In @ W_in, 0), draw.integers(-3, 4, In.shape)
-    arrays = [x.astype(np.float32) for x in (dOut, In, Tmp, W_in, W_out)]
-    dOut, In, Tmp, W_in, W_out = arrays
+    sizes = [(3 * N, N * D), (N * D, F)]
+    In, W = (draw.integers(-3, 4, s) for s in sizes)
+    Tmp, dOut = np.maximum(In @ W, 0), draw.integers(-3, 4, In.shape)
+    arrays = [x.astype(np.float32) for x in (dOut, In, Tmp, W)]
     request = program.request(
-        *arrays,
-        mesh={"X": N},
-        in_specs=(ROWS, ROWS, ROWS, ROWS, COLUMNS),
-        out_specs=(ROWS, ROWS, COLUMNS),
+        *arrays, mesh={"X": N}, in_specs=(ROWS,) * 4, out_specs=(ROWS,) * 2
     )
     asked = f"back on {N} devices"
     answer = student.program("back", request)
-    _inspect_back(answer, asked, W_in, W_out)
-    # Two matrices whole, the pieces of both and of their gradients, and twice
-    # the activations that come in.
-    most = 2 * W_in.nbytes + 2 * (W_in.nbytes + W_out.nbytes) // N
-    most += 2 * (dOut.nbytes + In.nbytes + Tmp.nbytes) // N
-    if answer.live() > most:
-        raise WrongAnswer(
-            f"{asked}: a device holds {answer.live():,} bytes at a time, and "
-            f"{most:,} are enough for its pieces, its activations and two "
-            "whole matrices, be they gathered or gradients"
-        )
-    _compare_back(answer.run(*arrays), asked, N, arrays)
-    answer.exactly(volume=2 * (W_in.nbytes + W_out.nbytes))
-
-
-def _compare_back(found, asked, N, arrays):
-    """The gradients of question 6, each against its known mistakes."""
-    dOut, In, Tmp, W_in, W_out = arrays
-    right = _gradients_of_block(*arrays)
-    plain = _gradients_of_block(dOut, In, 1 + 0 * Tmp, W_in, W_out)
-    bent = _gradients_of_block(dOut, In, dOut @ W_out.T, W_in, W_out)
-    for name, got, expected, unmasked, positive in zip(
-        ("dIn", "dW_in", "dW_out"), found, right, plain, bent, strict=True
+    _inspect_back(answer, asked, arrays[3])
+    found, right = answer.run(*arrays), _gradients_of_tied(*arrays)
+    plain = _gradients_of_tied(*arrays, mask=True)
+    dTmp = (arrays[0] @ arrays[3]) * (arrays[2] > 0)
+    bent = _gradients_of_tied(*arrays, mask=arrays[0] @ arrays[3] > 0)
+    scaled = arrays[2] * (arrays[0] @ arrays[3])
+    (_, first), (_, second) = (
+        _gradients_of_tied(*arrays, **uses)
+        for uses in ({"second": 0}, {"first": 0})
+    )
+    for name, got, expected, unmasked, positive, others in zip(
+        ("dIn", "dW"),
+        found,
+        right,
+        plain,
+        bent,
+        (
+            [
+                (right[0] + arrays[0], "dOut itself is no part of it"),
+                (
+                    np.where(arrays[1] > 0, plain[0], 0),
+                    "you stop gradients where In is not positive; the ReLU "
+                    "stands at Tmp",
+                ),
+                (
+                    scaled @ arrays[3].T,
+                    "you multiply by Tmp; where Tmp > 0 a gradient passes as "
+                    "it is",
+                ),
+            ],
+            [
+                (
+                    first + (arrays[2].T @ arrays[0]).reshape(first.shape),
+                    "you give the second gradient the shape of W; it is its "
+                    "transpose that is added",
+                ),
+                (
+                    arrays[1].T @ scaled + second,
+                    "you multiply by Tmp; where Tmp > 0 a gradient passes as "
+                    "it is",
+                ),
+                (first, "you leave out what comes back from the second use"),
+                (second, "you leave out what comes back from the first use"),
+                (first - second, "you subtract one use from the other"),
+                (2 * first, "you count the first use twice"),
+                (2 * second, "you count the second use twice"),
+                (
+                    first + arrays[0].T @ dTmp,
+                    "you take dTmp for Tmp in the second use",
+                ),
+                (
+                    first + arrays[0].T @ (arrays[2] > 0),
+                    "you take where Tmp is positive for Tmp itself",
+                ),
+            ],
+        ),
+        strict=True,
     ):
-        if got.shape != expected.shape:
-            raise WrongAnswer(
-                f"{asked}: your {name} is cut along another dimension than its "
-                "matrix"
-            )
         compare.close(
             f"{asked}, {name}",
             got,
@@ -754,23 +1091,27 @@ def _compare_back(found, asked, N, arrays):
                     "you ask for the sign of the gradient; it passes where "
                     "Tmp > 0",
                 ),
+                *others,
             ],
             show=True,
         )
+    answer.exactly(volume=2 * arrays[3].nbytes)
 
 
 def grade_back():
     """Question 6 on other devices."""
-    for devices in (2, 8):
+    for devices in (3, 7):
         draw = question.draw(f"back on {devices}")
         D, F = draw.integers(2, 5, 2).tolist()
         check_back(devices, D, F, _seed(draw))
 
 
-def _gradients_of_stack(In, Target, W, at_zero=0, below=0):
+def _gradients_of_stack(In, Target, W, at_zero=0, below=0, last="both"):
     """Question 7 on one device, in NumPy.
 
     at_zero, below  slopes of the ReLU at and below 0
+    last            passes in which the last layer has a ReLU: "both",
+                    "forward" or "none"
     """
     x, kept = In, []
     for W_l in W:
@@ -778,7 +1119,9 @@ def _gradients_of_stack(In, Target, W, at_zero=0, below=0):
         slope = np.where(made > 0, 1, np.where(made < 0, below, at_zero))
         kept.append((x, slope.astype(np.float32), W_l))
         x = np.maximum(made, 0)
-    dOut, grads = x - Target, []
+    if last != "both":
+        kept[-1] = (kept[-1][0], np.ones_like(made), W[-1])
+    dOut, grads = (made if last == "none" else x) - Target, []
     for x, slope, W_l in reversed(kept):
         dOut = dOut * slope
         grads.insert(0, x.T @ dOut)
@@ -848,7 +1191,28 @@ def check_stack(N, L, D, seed=0):
             (right[::-1], "your layers come in the wrong order"),
             (right / len(In), "you took the mean over tokens, not the sum"),
             (right * N / len(In), "you took the mean over tokens, not the sum"),
+            (
+                right * N / In.size,
+                "you took the mean of the squares, not half their sum",
+            ),
+            (
+                right / In.size,
+                "you took the mean of the squares, not half their sum",
+            ),
             (2 * right, "your gradient has a 2; half the square has none"),
+            (
+                _gradients_of_stack(In, 0 * Target, W),
+                "you go back from Out; the loss's gradient is Out - Target",
+            ),
+            (
+                _gradients_of_stack(In, Target, W, last="forward"),
+                "no ReLU stops the gradient at the last layer's output: you "
+                "leave it out, or look at a layer's input",
+            ),
+            (
+                _gradients_of_stack(In, Target, W, last="none"),
+                "your last layer has no ReLU",
+            ),
             (open_, "you let all gradients pass; the ReLU stops some"),
             (-right, "your difference is the other way round"),
             (
@@ -941,10 +1305,14 @@ SLIPS = {
         ("8*D*F", "yours is data parallelism: FSDP gathers weights twice"),
         ("6*D*F", "you count elements; bf16 takes two bytes"),
     ],
-    "kept": [("12*D*F", "you gather again what is kept")],
+    "kept": [
+        ("12*D*F", "you gather again what is kept"),
+        ("4*D*F", "you leave out the scatters of gradients"),
+    ],
     "sent": [
         ("12*D*F", "your chip sends on what it receives last"),
         ("12*D*F/X", "you count one hop"),
+        ("12*D*F*(X - 1)", "you send whole arrays; a message is a piece"),
         ("8*D*F*(X - 1)/X", "yours is data parallelism"),
     ],
 }
@@ -980,6 +1348,11 @@ def _check_times(points):
         likely=[
             ("2*C/W", "you forget that an element takes 2 FLOPs and 2 bytes"),
             ("W/C", "yours is the other way round"),
+            (
+                "3*C/(2*W)",
+                "you let twelve bytes wait for eight FLOPs; backward moves "
+                "twice the bytes in twice the time",
+            ),
         ],
     )
     compare.formula(
@@ -996,6 +1369,16 @@ def _check_times(points):
                 "C/(W*b)",
                 "you hide the sums of data parallelism behind its forward "
                 "pass, too; they begin after it",
+            ),
+            (
+                "2*C/(C + b*W)",
+                "your backward pass moves what the forward pass does; it has "
+                "twice as much",
+            ),
+            (
+                "12/(8 + 8*b*W/C)",
+                "what data parallelism does not hide is its forward pass, "
+                "4bDF FLOPs",
             ),
             (
                 "12/(8 + 12*b*W/C)",
@@ -1068,6 +1451,7 @@ def _clocked(size, work, room):
     ([1, 3, 2], [3] * 3, 5),
     ([4, 1, 5, 2, 1], [2, 6, 1, 4, 3], 7),
     ([1, 1, 1, 4, 2], [5, 2, 2, 1, 3], 5),
+    ([1, 1, 5, 5], [12, 1, 1, 1], 12),  # room for three ahead
 )
 def check_prefetch(size, work, room):
     """Question 9: when gathers and products of unequal matrices start."""
@@ -1091,7 +1475,7 @@ def check_prefetch(size, work, room):
         rooms.Stay(f"W{i}", f"gather {i}", f"product {i}", size[i])
         for i in range(n)
     ]
-    held = rooms.most(played, stays)
+    held = rooms.peak(played, stays)
     if held > room:
         compare.wrong(
             asked,
@@ -1158,6 +1542,13 @@ def _slips_of_memory(tokens, chips, each):
             each - 2 * 40 * tokens * 13_824 / chips,
             "you count one output of width F; two matmuls have one",
         ),
+        (
+            18 * LLAMA / chips + kept,
+            "gradients are scattered in float32; of the sixteen bytes of "
+            "state they have two",
+        ),
+        (states + kept / 2, "you count elements of outputs; bf16 has 2 bytes"),
+        (states + kept / 40, "you keep the outputs of one layer; 40 have some"),
         (states + kept * chips, "you do not cut the activations"),
         (states * chips + kept, "you do not cut the states"),
     ]
@@ -1181,6 +1572,9 @@ OVERLOOKED = {
     (6_000_000, 4096),
     (16_000_000, 64),
     (1_000_000, 16),
+    (1000, 2),  # neither room nor tokens enough
+    (81_600, 64),  # just enough tokens
+    (2_264_310, 64),  # just enough memory
 )
 def check_llama(tokens, chips):
     """Question 10: whether LLaMA-2 13B can be trained with FSDP alone."""
@@ -1273,7 +1667,7 @@ _LLAMA = (70_553_706_496, 2 * 80 * 8192, 4_000_000)
     (*_LLAMA, _V5P),
     (*_LLAMA, _H100),
     (*_LLAMA[:2], 30_000, _H100),  # too few tokens for what must be held
-    (1500, 0, 250, (4, 1000, 10, 1)),  # just fits, on one number only
+    (1500, 0, 240, (4, 1000, 10, 1)),  # just fits, and takes just as long
     (5_500, 0, 300, (8, 1000, 3, 1)),
 )
 def check_window(params, kept, tokens, machine):
@@ -1293,6 +1687,17 @@ def check_window(params, kept, tokens, machine):
         compare.entries(asked, student.call("window", *given), 2),
         [fewest, most],
         likely=[
+            *(
+                [
+                    (
+                        [0, 0],
+                        "one number of chips is enough, and what just fits or "
+                        "takes just as long counts",
+                    )
+                ]
+                if fewest == most > 0
+                else []
+            ),
             (single, "your chips do not come in whole units"),
             (
                 [fewest // unit, most // unit],
@@ -1307,6 +1712,15 @@ def check_window(params, kept, tokens, machine):
                 "with your most a chip has too few tokens: round down",
             ),
             ([most, fewest], "your fewest and your most change places"),
+            (
+                _window(*given, needed=Fraction(3, 2)),
+                "you ask for half as many tokens again, as float32 gradients "
+                "do; here they go in bf16",
+            ),
+            (
+                [fewest, 3 * tokens * W // (C * unit) * unit],
+                "W is that of all three axes already",
+            ),
             (
                 _window(0, *given[1:]),
                 "you leave out the states of the parameters",
