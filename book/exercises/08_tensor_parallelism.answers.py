@@ -83,288 +83,6 @@ def order(first, second, B, D, F):
     )
 
 
-# %% megatron wrong: f is forgotten
-def megatron(In, dOut, W_in, W_out):
-    Tmp = relu(In @ W_in)
-    Out = jax.lax.psum(Tmp @ W_out, "Y")
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    return Out, dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% megatron wrong: g is forgotten
-def megatron(In, dOut, W_in, W_out):
-    Tmp = relu(In @ W_in)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
-    return Tmp @ W_out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% megatron wrong: dOut is added up as well, as the derivative of g
-def megatron(In, dOut, W_in, W_out):
-    dOut = jax.lax.psum(jax.lax.pcast(dOut, "Y", to="varying"), "Y")
-    Tmp = relu(In @ W_in)
-    Out = jax.lax.psum(Tmp @ W_out, "Y")
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% megatron wrong: no derivative of max
-def megatron(In, dOut, W_in, W_out):
-    Tmp = relu(In @ W_in)
-    Out = jax.lax.psum(Tmp @ W_out, "Y")
-    dTmp = dOut @ W_out.T
-    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% megatron wrong: weights are gathered, and everybody does everything
-def megatron(In, dOut, W_in, W_out):
-    me, width = jax.lax.axis_index("Y"), W_in.shape[1]
-    W_in = jax.lax.all_gather(W_in, "Y", axis=1, tiled=True)
-    W_out = jax.lax.all_gather(W_out, "Y", axis=0, tiled=True)
-    Tmp = relu(In @ W_in)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dW_in, dW_out = In.T @ dTmp, Tmp.T @ dOut
-    start = me * width
-    dW_in = jax.lax.dynamic_slice_in_dim(dW_in, start, width, 1)
-    dW_out = jax.lax.dynamic_slice_in_dim(dW_out, start, width, 0)
-    return Tmp @ W_out, dTmp @ W_in.T, dW_in, dW_out
-
-
-# %% megatron wrong: gradients of the weights are AllReduced, as in DP
-def megatron(In, dOut, W_in, W_out):
-    Tmp = relu(In @ W_in)
-    Out = jax.lax.psum(Tmp @ W_out, "Y")
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
-    dW_in, dW_out = jax.lax.psum((In.T @ dTmp, Tmp.T @ dOut), "Y")
-    return Out, dIn, dW_in, dW_out
-
-
-# %% megatron wrong: means
-def megatron(In, dOut, W_in, W_out):
-    Tmp = relu(In @ W_in)
-    Out = jax.lax.pmean(Tmp @ W_out, "Y")
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = jax.lax.pmean(dTmp @ W_in.T, "Y")
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% megatron right: JAX derives the way back, and places f
-def megatron(In, dOut, W_in, W_out):
-    def forward(In, W_in, W_out):
-        return jax.lax.psum(relu(In @ W_in) @ W_out, "Y")
-
-    Out, back = jax.vjp(forward, In, W_in, W_out)
-    return Out, *back(dOut)
-
-
-# %% megatron right: each AllReduce is a scatter and a gather
-def megatron(In, dOut, W_in, W_out):
-    def reduced(term):
-        part = jax.lax.psum_scatter(term, "Y", scatter_dimension=1, tiled=True)
-        return jax.lax.all_gather(part, "Y", axis=1, tiled=True)
-
-    Tmp = relu(In @ W_in)
-    dTmp = jnp.where(Tmp > 0, dOut @ W_out.T, 0)
-    Out, dIn = reduced(Tmp @ W_out), reduced(dTmp @ W_in.T)
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between wrong: an AllReduce, and a part of it kept
-def cut_between(In, dOut, W_in, W_out):
-    def mine(whole):
-        width = whole.shape[1] // jax.lax.axis_size("Y")
-        start = width * jax.lax.axis_index("Y")
-        return jax.lax.dynamic_slice_in_dim(whole, start, width, 1)
-
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(In @ W_in)
-    Out = mine(jax.lax.psum(Tmp @ W_out, "Y"))
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = mine(jax.lax.psum(dTmp @ W_in.T, "Y"))
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between wrong: In is gathered again
-def cut_between(In, dOut, W_in, W_out):
-    first = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(first @ W_in)
-    Out = Tmp @ W_out
-    Out = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = dTmp @ W_in.T
-    dIn = jax.lax.psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    again = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    return Out, dIn, again.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between wrong: dOut is gathered twice
-def cut_between(In, dOut, W_in, W_out):
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(In @ W_in)
-    Out = Tmp @ W_out
-    Out = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    first = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = (first @ W_out.T) * (Tmp > 0)
-    dIn = dTmp @ W_in.T
-    dIn = jax.lax.psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    second = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    return Out, dIn, In.T @ dTmp, Tmp.T @ second
-
-
-# %% cut_between wrong: f is forgotten, each keeps its own columns of a term
-def cut_between(In, dOut, W_in, W_out):
-    width = In.shape[1]
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(In @ W_in)
-    Out = Tmp @ W_out
-    Out = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    start = width * jax.lax.axis_index("Y")
-    dIn = jax.lax.dynamic_slice_in_dim(dTmp @ W_in.T, start, width, 1)
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between wrong: weights are gathered instead, as in FSDP
-def cut_between(In, dOut, W_in, W_out):
-    me, width = jax.lax.axis_index("Y"), W_in.shape[1]
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    W_in = jax.lax.all_gather(W_in, "Y", axis=1, tiled=True)
-    W_out = jax.lax.all_gather(W_out, "Y", axis=0, tiled=True)
-    Tmp = relu(In @ W_in)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    results = Tmp @ W_out, dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
-    columns = [
-        jax.lax.dynamic_slice_in_dim(x, me * w, w, 1)
-        for x, w in zip(results[:3], (In.shape[1] // 4, 1, width))
-    ]
-    return *columns, jax.lax.dynamic_slice_in_dim(results[3], 0, width, 0)
-
-
-# %% cut_between wrong: rows are scattered
-def cut_between(In, dOut, W_in, W_out):
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(In @ W_in)
-    Out = Tmp @ W_out
-    Out = jax.lax.psum_scatter(Out.T, "Y", scatter_dimension=0, tiled=True)
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    dIn = dTmp @ W_in.T
-    dIn = jax.lax.psum_scatter(dIn.T, "Y", scatter_dimension=0, tiled=True)
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between wrong: no derivative of max
-def cut_between(In, dOut, W_in, W_out):
-    In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-    Tmp = relu(In @ W_in)
-    Out = Tmp @ W_out
-    Out = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    dOut = jax.lax.all_gather(dOut, "Y", axis=1, tiled=True)
-    dTmp = dOut @ W_out.T
-    dIn = dTmp @ W_in.T
-    dIn = jax.lax.psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
-    return Out, dIn, In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% cut_between right: JAX turns the gather and the scatter round
-def cut_between(In, dOut, W_in, W_out):
-    def forward(In, W_in, W_out):
-        In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
-        Out = relu(In @ W_in) @ W_out
-        return jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-
-    Out, back = jax.vjp(forward, In, W_in, W_out)
-    return Out, *back(dOut)
-
-
-# %% cut_between right: both gathers first, of rows of the transposed
-def cut_between(In, dOut, W_in, W_out):
-    both = jnp.stack([In.T, dOut.T])
-    In, dOut = jax.lax.all_gather(both, "Y", axis=1, tiled=True)
-    Tmp = relu(W_in.T @ In)
-    dTmp = (W_out @ dOut) * (Tmp > 0)
-    both = jnp.stack([W_out.T @ Tmp, W_in @ dTmp])
-    both = jax.lax.psum_scatter(both, "Y", scatter_dimension=1, tiled=True)
-    return both[0].T, both[1].T, In @ dTmp.T, Tmp @ dOut.T
-
-
-# %% dealt wrong: g is forgotten
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Q, K, V = (jnp.tensordot(In, W, 1) for W in (W_Q, W_K, W_V))
-    Heads = jax.vmap(attend, in_axes=1, out_axes=1)(Q, K, V)
-    return jnp.tensordot(Heads, W_O, 2)
-
-
-# %% dealt wrong: an AllReduce for each head
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Out = 0
-    for n in range(W_Q.shape[1]):
-        Q, K, V = (In @ W[:, n] for W in (W_Q, W_K, W_V))
-        Out = Out + jax.lax.psum(attend(Q, K, V) @ W_O[n], "Y")
-    return Out + jax.lax.psum(0 * Out, "Y")
-
-
-# %% dealt wrong: the weights are gathered
-def dealt(In, W_Q, W_K, W_V, W_O):
-    W_Q, W_K, W_V = (
-        jax.lax.all_gather(W, "Y", axis=1, tiled=True) for W in (W_Q, W_K, W_V)
-    )
-    W_O = jax.lax.all_gather(W_O, "Y", axis=0, tiled=True)
-    Q, K, V = (jnp.tensordot(In, W, 1) for W in (W_Q, W_K, W_V))
-    Heads = jax.vmap(attend, in_axes=1, out_axes=1)(Q, K, V)
-    return jnp.tensordot(Heads, W_O, 2)
-
-
-# %% dealt wrong: all of what the heads found is gathered
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Q, K, V = (jnp.tensordot(In, W, 1) for W in (W_Q, W_K, W_V))
-    Heads = jax.vmap(attend, in_axes=1, out_axes=1)(Q, K, V)
-    Heads = jax.lax.all_gather(Heads, "Y", axis=1, tiled=True)
-    W_O = jax.lax.all_gather(W_O, "Y", axis=0, tiled=True)
-    return jnp.tensordot(Heads, W_O, 2)
-
-
-# %% dealt wrong: scores are added up over chips
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Q, K, V = (jnp.tensordot(In, W, 1) for W in (W_Q, W_K, W_V))
-    scores = jax.lax.psum(jnp.einsum("ihd,jhd->hij", Q, K), "Y")
-    Heads = jnp.einsum("hij,jhd->ihd", relu(scores), V)
-    return jax.lax.psum(jnp.tensordot(Heads, W_O, 2), "Y")
-
-
-# %% dealt wrong: the result is cut
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Q, K, V = (jnp.tensordot(In, W, 1) for W in (W_Q, W_K, W_V))
-    Heads = jax.vmap(attend, in_axes=1, out_axes=1)(Q, K, V)
-    Out = jnp.tensordot(Heads, W_O, 2)
-    return jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-
-
-# %% dealt right: head by head, added up before it is sent
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Out = 0
-    for n in range(W_Q.shape[1]):
-        Q, K, V = (In @ W[:, n] for W in (W_Q, W_K, W_V))
-        Out = Out + attend(Q, K, V) @ W_O[n]
-    return jax.lax.psum(Out, "Y")
-
-
-# %% dealt right: the sum as a scatter and a gather
-def dealt(In, W_Q, W_K, W_V, W_O):
-    Q, K, V = (jnp.einsum("bD,Dhd->hbd", In, W) for W in (W_Q, W_K, W_V))
-    Heads = relu(Q @ K.transpose(0, 2, 1)) @ V
-    Out = jnp.einsum("hbd,hdD->bD", Heads, W_O)
-    part = jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-    return jax.lax.all_gather(part, "Y", axis=1, tiled=True)
-
-
 # %% shared_keys wrong: each chip keeps its own part of the gradient
 def shared_keys(In, dOut, W_Q, W_K, W_V, W_O):
     me, Y = jax.lax.axis_index("Y"), jax.lax.axis_size("Y")
@@ -486,294 +204,6 @@ def shared_keys(In, dOut, W_Q, W_K, W_V, W_O):
     dW_K = jnp.einsum("jD,jd,G->DGd", In, dK, chosen)
     Out = jnp.tensordot(Heads, W_O, 2)
     return jax.lax.psum((Out, dW_K), "Y")
-
-
-# %% limit wrong: without the gate
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    return F * 2 / itemsize * n_axes * link_bw * (2 if rings else 1) / C
-
-
-# %% limit wrong: F is both hidden matrices together
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 2 * F if gated else F
-    return width * 2 / itemsize * n_axes * link_bw * (2 if rings else 1) / C
-
-
-# %% limit wrong: elements instead of bytes
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    return width * n_axes * link_bw * (2 if rings else 1) / C
-
-
-# %% limit wrong: precision does not matter, whatever is sent
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    return width * itemsize / 2 * n_axes * 2 * link_bw / C
-
-
-# %% limit wrong: always rings
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    return width * 2 / itemsize * n_axes * 2 * link_bw / C
-
-
-# %% limit wrong: one axis only
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    return width * 2 / itemsize * link_bw * (2 if rings else 1) / C
-
-
-# %% limit wrong: AllReduces for gathers and scatters
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    return width / itemsize * n_axes * link_bw * (2 if rings else 1) / C
-
-
-# %% limit wrong: upside down
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    W = n_axes * link_bw * (2 if rings else 1)
-    return C * itemsize / (2 * W * width)
-
-
-# %% limit wrong: whole chips
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    width = 1.5 * F if gated else F
-    W = n_axes * link_bw * (2 if rings else 1)
-    return float(int(width * 2 / itemsize * W / C))
-
-
-# %% limit right: tokens that a chip needs, and what they are worth
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    W = link_bw * n_axes
-    if rings:
-        W *= 2
-    needed = C / W * itemsize / 2
-    hidden = F + F / 2 if gated else F
-    return hidden / needed
-
-
-# %% limit right: from two times, for some batch
-def limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    B, D, Y = 1000.0, 4096.0, 8.0
-    math = (3 if gated else 2) * 2 * B * D * F / (Y * C)
-    links = 2 * n_axes if rings else n_axes
-    comm = 2 * itemsize * B * D / (links * link_bw)
-    return Y * (math / comm)
-
-
-# %% elements wrong: an AllReduce counts once
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 2 * b * s * h * (t - 1) / t
-recomputed = 3 * b * s * h * (t - 1) / t
-at_most = 2 * b * s * h
-
-# %% elements wrong: without the factor of a ring
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 4 * b * s * h
-recomputed = 6 * b * s * h
-at_most = 4 * b * s * h
-
-# %% elements wrong: halves in a row, as in the chapter
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 8 * b * s * h * (t - 1) / t
-recomputed = 12 * b * s * h * (t - 1) / t
-at_most = 8 * b * s * h
-
-# %% elements wrong: one g for both halves, and an f for each
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 6 * b * s * h * (t - 1) / t
-recomputed = 8 * b * s * h * (t - 1) / t
-at_most = 6 * b * s * h
-
-# %% elements wrong: everything runs twice
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 4 * b * s * h * (t - 1) / t
-recomputed = 8 * b * s * h * (t - 1) / t
-at_most = 4 * b * s * h
-
-# %% elements wrong: recomputation sends nothing
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 4 * b * s * h * (t - 1) / t
-recomputed = layer
-at_most = 4 * b * s * h
-
-# %% elements wrong: bytes of float32
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 16 * b * s * h * (t - 1) / t
-recomputed = 24 * b * s * h * (t - 1) / t
-at_most = 16 * b * s * h
-
-# %% elements wrong: the limit of the recomputed layer
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 4 * b * s * h * (t - 1) / t
-recomputed = 6 * b * s * h * (t - 1) / t
-at_most = 6 * b * s * h
-
-# %% elements wrong: the limit of halves in a row
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-layer = 4 * b * s * h * (t - 1) / t
-recomputed = 6 * b * s * h * (t - 1) / t
-at_most = 8 * b * s * h
-
-# %% elements right: as text
-layer = "4*b*s*h - 4*b*s*h/t"
-recomputed = "6*b*s*h*(1 - 1/t)"
-at_most = "4*b*h*s"
-
-# %% elements right: one from the other
-b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
-array = b * s * h
-scattered = gathered = array - array / t
-one_pass = scattered + gathered
-layer = sympy.expand(2 * one_pass)
-recomputed = layer + one_pass
-at_most = sympy.limit(layer, t, sympy.oo)
-
-
-# %% degree wrong: as if it overlapped
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        if 6 * F / (2 * Y * C) < part * 4 / W:
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: key-value heads may be copied
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == 0:
-        math, comm = 6 * F / (2 * Y * C), 4 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: no gate
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 4 * F / (2 * Y * C), 4 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: beyond the node
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 6 * F / (2 * Y * C), 4 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: one too many
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 6 * F / (Y * C), 4 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: always eight, as everybody does
-def degree(F, heads, kv_heads, node, C, W, part):
-    return min(8, node)
-
-
-# %% degree wrong: wires are forgotten
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        Y *= 2
-    return Y
-
-
-# %% degree right: from the top
-def degree(F, heads, kv_heads, node, C, W, part):
-    limit = 1.5 * F * W / C
-    for Y in (2**k for k in range(12, 0, -1)):
-        share = limit / (limit + Y)
-        if Y <= node and heads % Y + kv_heads % Y == 0 and share >= part:
-            return Y
-    return 1
-
-
-# %% degree right: as a closed formula
-def degree(F, heads, kv_heads, node, C, W, part):
-    most = min(node, 1.5 * F * W / C * (1 - part) / part)
-    most = int(np.floor(np.log2(max(most, 1))))
-    both = int(np.gcd(heads, kv_heads))
-    return min(2**most, both & -both)
-
-
-# %% cut_between wrong: terms are gathered and added
-def cut_between(In, dOut, W_in, W_out):
-    width, me = In.shape[1], jax.lax.axis_index("Y")
-
-    def whole(x):
-        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
-
-    def mine(term):
-        every = jax.lax.all_gather(term, "Y").sum(0)
-        return jax.lax.dynamic_slice_in_dim(every, width * me, width, 1)
-
-    In, dOut = whole(In), whole(dOut)
-    Tmp = relu(In @ W_in)
-    dTmp = (dOut @ W_out.T) * (Tmp > 0)
-    return mine(Tmp @ W_out), mine(dTmp @ W_in.T), In.T @ dTmp, Tmp.T @ dOut
-
-
-# %% degree wrong: longer than that part
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 6 * F / (2 * Y * C), 4 / W
-        if math <= part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: AllReduces
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while 2 * Y <= node and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 6 * F / (2 * Y * C), 8 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% degree wrong: the node must be made up of groups
-def degree(F, heads, kv_heads, node, C, W, part):
-    Y = 1
-    while node % (2 * Y) == heads % (2 * Y) == kv_heads % (2 * Y) == 0:
-        math, comm = 6 * F / (2 * Y * C), 4 / W
-        if math < part * (math + comm):
-            break
-        Y *= 2
-    return Y
-
-
-# %% dealt wrong: the heads of a chip are one wide head
-def dealt(In, W_Q, W_K, W_V, W_O):
-    B = len(In)
-    Q, K, V = (
-        jnp.tensordot(In, W, 1).reshape(B, -1) for W in (W_Q, W_K, W_V)
-    )
-    wide = W_O.reshape(-1, W_O.shape[-1])
-    return jax.lax.psum(attend(Q, K, V) @ wide, "Y")
 
 
 # %% norm_gradients wrong: as the chapter does it, with whole tokens
@@ -1027,3 +457,1192 @@ def doubled(drops, chips, sequences):
     degrees = range(len(drops) + 1)
     best = max(degrees, key=run)
     return [speed(n) for n in degrees if n], 2 ** (best + 1)
+
+
+# %% mixed wrong: a softmax over a chip's own columns
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / H.sum(axis=1, keepdims=True)
+    Out = jax.lax.psum(S @ W_out, "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: the sum of S dS over a chip's own columns
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    dS = dOut @ W_out.T
+    mean = (S * dS).sum(axis=1, keepdims=True)
+    dTmp = S * (dS - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: the same, summed over chips by a second AllReduce
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    dS = dOut @ W_out.T
+    mean = jax.lax.psum((S * dS).sum(axis=1, keepdims=True), "Y")
+    dTmp = S * (dS - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: JAX derives it, with the division before the product
+def mixed(In, dOut, W_in, W_out):
+    def forward(In, W_in, W_out):
+        H = jnp.exp(In @ W_in)
+        S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+        return jax.lax.psum(S @ W_out, "Y")
+
+    Out, back = jax.vjp(forward, In, W_in, W_out)
+    return Out, *back(dOut)
+
+
+# %% mixed wrong: f is forgotten
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = dTmp @ W_in.T
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: g is forgotten
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = S @ W_out
+    mean = jax.lax.psum((dOut * Out).sum(axis=1, keepdims=True), "Y")
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: columns as if they did not know each other
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    dTmp = S * (dOut @ W_out.T)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: dOut is added up as well, as the derivative of g
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    dOut = jax.lax.psum(jax.lax.pcast(dOut, "Y", to="varying"), "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: gradients of the weights are AllReduced, as in DP
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.psum(S @ W_out, "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = jax.lax.psum(dTmp @ W_in.T, "Y")
+    dW_in, dW_out = jax.lax.psum((In.T @ dTmp, S.T @ dOut), "Y")
+    return Out, dIn, dW_in, dW_out
+
+
+# %% mixed wrong: means
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    S = H / jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+    Out = jax.lax.pmean(S @ W_out, "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    dIn = jax.lax.pmean(dTmp @ W_in.T, "Y")
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed wrong: the columns before the softmax are gathered
+def mixed(In, dOut, W_in, W_out):
+    me, width = jax.lax.axis_index("Y"), W_in.shape[1]
+    Tmp = jax.lax.all_gather(In @ W_in, "Y", axis=1, tiled=True)
+    whole = jax.nn.softmax(Tmp, axis=1)
+    S = jax.lax.dynamic_slice_in_dim(whole, me * width, width, 1)
+    Out = jax.lax.psum(S @ W_out, "Y")
+    mean = (dOut * Out).sum(axis=1, keepdims=True)
+    dTmp = S * (dOut @ W_out.T - mean)
+    return Out, jax.lax.psum(dTmp @ W_in.T, "Y"), In.T @ dTmp, S.T @ dOut
+
+
+# %% mixed right: JAX derives it, with the division at the end
+def mixed(In, dOut, W_in, W_out):
+    def forward(In, W_in, W_out):
+        H = jnp.exp(In @ W_in)
+        total = jax.lax.psum(H.sum(axis=1, keepdims=True), "Y")
+        return jax.lax.psum(H @ W_out, "Y") / total
+
+    Out, back = jax.vjp(forward, In, W_in, W_out)
+    return Out, *back(dOut)
+
+
+# %% mixed right: the sum as one more column of Out
+def mixed(In, dOut, W_in, W_out):
+    H = jnp.exp(In @ W_in)
+    ones = jnp.ones_like(W_out[:, :1])
+    both = jax.lax.psum(H @ jnp.concatenate([W_out, ones], 1), "Y")
+    Out, total = both[:, :-1] / both[:, -1:], both[:, -1]
+    S = jnp.einsum("bf,b->bf", H, 1 / total)
+    dS = jnp.einsum("bd,fd->bf", dOut, W_out)
+    dTmp = S * dS - jnp.einsum("bf,bd,bd->bf", S, dOut, Out)
+    terms = jnp.einsum("bf,df->bd", dTmp, W_in)
+    part = jax.lax.psum_scatter(terms, "Y", scatter_dimension=1, tiled=True)
+    dIn = jax.lax.all_gather(part, "Y", axis=1, tiled=True)
+    return Out, dIn, In.T @ dTmp, S.T @ dOut
+
+
+# %% deep wrong: max before the sum
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = scatter(relu(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: an AllReduce in the middle, and columns of it kept
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    def mine(x):
+        width = x.shape[1] // jax.lax.axis_size("Y")
+        start = width * jax.lax.axis_index("Y")
+        return jax.lax.dynamic_slice_in_dim(x, start, width, 1)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(mine(jax.lax.psum(H @ W_2, "Y")))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: no mask after the second product
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: no mask after the first product
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = dG @ W_2.T
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: dG is not gathered for dW_2
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    def mine(x):
+        width = x.shape[1] // jax.lax.axis_size("Y")
+        start = width * jax.lax.axis_index("Y")
+        return jax.lax.dynamic_slice_in_dim(x, start, width, 1)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    me, width = jax.lax.axis_index("Y"), G.shape[1]
+    own = jax.lax.dynamic_update_slice_in_dim(0 * dG, mine(dG), me * width, 1)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ own, G.T @ dOut
+
+
+# %% deep wrong: dIn by an AllReduce, and columns of it kept
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    def mine(x):
+        width = x.shape[1] // jax.lax.axis_size("Y")
+        start = width * jax.lax.axis_index("Y")
+        return jax.lax.dynamic_slice_in_dim(x, start, width, 1)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), mine(jax.lax.psum(dH @ W_1.T, "Y"))
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: f is forgotten, each keeps its own columns of a term
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    def mine(x):
+        width = x.shape[1] // jax.lax.axis_size("Y")
+        start = width * jax.lax.axis_index("Y")
+        return jax.lax.dynamic_slice_in_dim(x, start, width, 1)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), mine(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: In is gathered again
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    cut, In, dOut = In, gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, gather(cut).T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: the mask of what is whole, gathered once more
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    In, dOut = gather(In), gather(dOut)
+    H = relu(In @ W_1)
+    G = relu(scatter(H @ W_2))
+    dG = gather(dOut @ W_3.T) * (gather(G) > 0)
+    dH = (dG @ W_2.T) * (H > 0)
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, H.T @ dG, G.T @ dOut
+
+
+# %% deep wrong: weights are gathered instead, as in FSDP
+def deep(In, dOut, W_1, W_2, W_3):
+    def gather(x):
+        return jax.lax.all_gather(x, "Y", axis=1, tiled=True)
+
+    def scatter(x):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=1, tiled=True)
+
+    def mine(x):
+        width = x.shape[1] // jax.lax.axis_size("Y")
+        start = width * jax.lax.axis_index("Y")
+        return jax.lax.dynamic_slice_in_dim(x, start, width, 1)
+
+    In, dOut = gather(In), gather(dOut)
+    W_2 = jax.lax.all_gather(W_2, "Y", axis=0, tiled=True)
+    H = gather(relu(In @ W_1))
+    G = mine(relu(H @ W_2))
+    dG = gather((dOut @ W_3.T) * (G > 0))
+    dH = mine((dG @ W_2.T) * (H > 0))
+    Out, dIn = scatter(G @ W_3), scatter(dH @ W_1.T)
+    return Out, dIn, In.T @ dH, mine(H).T @ dG, G.T @ dOut
+
+
+# %% deep right: JAX turns gathers and scatters round
+def deep(In, dOut, W_1, W_2, W_3):
+    def forward(In, W_1, W_2, W_3):
+        In = jax.lax.all_gather(In, "Y", axis=1, tiled=True)
+        terms = relu(In @ W_1) @ W_2
+        G = jax.lax.psum_scatter(terms, "Y", scatter_dimension=1, tiled=True)
+        Out = relu(G) @ W_3
+        return jax.lax.psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
+
+    Out, back = jax.vjp(forward, In, W_1, W_2, W_3)
+    return Out, *back(dOut)
+
+
+# %% deep right: of the transposed, both gathers and both scatters at once
+def deep(In, dOut, W_1, W_2, W_3):
+    def all_rows(x, dim):
+        return jax.lax.all_gather(x, "Y", axis=dim, tiled=True)
+
+    def own_rows(x, dim):
+        return jax.lax.psum_scatter(x, "Y", scatter_dimension=dim, tiled=True)
+
+    In, dOut = all_rows(jnp.stack([In.T, dOut.T]), 1)
+    first = W_1.T @ In
+    second = own_rows(W_2.T @ jnp.maximum(first, 0), 0)
+    back = all_rows(jnp.where(second > 0, W_3 @ dOut, 0), 0)
+    early = jnp.where(first > 0, W_2 @ back, 0)
+    G = jnp.maximum(second, 0)
+    Out, dIn = own_rows(jnp.stack([W_3.T @ G, W_1 @ early]), 1)
+    gradients = In @ early.T, jnp.maximum(first, 0) @ back.T, G @ dOut.T
+    return Out.T, dIn.T, *gradients
+
+
+# %% halved wrong: both chips of a head do all of it
+def halved(In, W_Q, W_K, W_V, W_O):
+    S = jax.nn.softmax((In @ W_Q) @ (In @ W_K).T, axis=1)
+    return jax.lax.psum(S @ (In @ W_V) @ W_O, "Y")
+
+
+# %% halved wrong: both do all of it, and the sum is halved
+def halved(In, W_Q, W_K, W_V, W_O):
+    S = jax.nn.softmax((In @ W_Q) @ (In @ W_K).T, axis=1)
+    return jax.lax.psum(S @ (In @ W_V) @ W_O, "Y") / 2
+
+
+# %% halved wrong: both make all scores, and each keeps half of the rows
+def halved(In, W_Q, W_K, W_V, W_O):
+    S = jax.nn.softmax((In @ W_Q) @ (In @ W_K).T, axis=1)
+    second = jnp.arange(len(In)) >= len(In) // 2
+    mine = second == (jax.lax.axis_index("Y") % 2 == 1)
+    made = S @ (In @ W_V) @ W_O
+    return jax.lax.psum(jnp.where(mine[:, None], made, 0), "Y")
+
+
+# %% halved wrong: the first half of the chips takes the first tokens
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") // (jax.lax.axis_size("Y") // 2) * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, start, 0)
+    return jax.lax.psum(Out, "Y")
+
+
+# %% halved wrong: the chips of a head take the same tokens
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") // 2 % 2 * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, start, 0)
+    return jax.lax.psum(Out, "Y")
+
+
+# %% halved wrong: halves are added up
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O
+    return jax.lax.psum(made, "Y")
+
+
+# %% halved wrong: halves of Out are gathered in the order of chips
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O
+    every = jax.lax.all_gather(made, "Y")
+    return jnp.concatenate([every[::2].sum(0), every[1::2].sum(0)])
+
+
+# %% halved wrong: keys are halved, too
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    mine = jax.lax.dynamic_slice_in_dim(In, start, half, 0)
+    Q = mine @ W_Q
+    S = jax.nn.softmax(Q @ (mine @ W_K).T, axis=1)
+    made = S @ (mine @ W_V) @ W_O
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, start, 0)
+    return jax.lax.psum(Out, "Y")
+
+
+# %% halved wrong: keys are halved, and queries are not
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    mine = jax.lax.dynamic_slice_in_dim(In, start, half, 0)
+    S = jax.nn.softmax((In @ W_Q) @ (mine @ W_K).T, axis=1)
+    return jax.lax.psum(S @ (mine @ W_V) @ W_O, "Y")
+
+
+# %% halved wrong: the second half is never made
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    first = jax.lax.axis_index("Y") % 2 == 0
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O * first
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, 0, 0)
+    return jax.lax.psum(Out, "Y")
+
+
+# %% halved wrong: attend, without a softmax
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = relu(Q @ (In @ W_K).T)
+    made = S @ (In @ W_V) @ W_O
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, start, 0)
+    return jax.lax.psum(Out, "Y")
+
+
+# %% halved wrong: g is forgotten
+def halved(In, W_Q, W_K, W_V, W_O):
+    half = len(In) // 2
+    start = jax.lax.axis_index("Y") % 2 * half
+    Q = jax.lax.dynamic_slice_in_dim(In, start, half, 0) @ W_Q
+    S = jax.nn.softmax(Q @ (In @ W_K).T, axis=1)
+    made = S @ (In @ W_V) @ W_O
+    Out = jnp.zeros_like(In)
+    Out = jax.lax.dynamic_update_slice_in_dim(Out, made, start, 0)
+    return Out
+
+
+# %% halved right: rows picked and put back by masks
+def halved(In, W_Q, W_K, W_V, W_O):
+    odd = jax.lax.axis_index("Y") % 2
+    halves = In.reshape(2, -1, In.shape[1])
+    scores = jnp.einsum("bd,kd->bk", halves[odd] @ W_Q, In @ W_K)
+    large = jnp.exp(scores - scores.max(axis=1, keepdims=True))
+    found = (large @ (In @ W_V)) / large.sum(axis=1)[:, None]
+    mine = (jnp.arange(2) == odd).astype(In.dtype)
+    Out = jnp.einsum("h,bd->hbd", mine, found @ W_O)
+    return jax.lax.psum(Out.reshape(In.shape), "Y")
+
+
+# %% halved right: the rows rolled to their place, a scatter and a gather
+def halved(In, W_Q, W_K, W_V, W_O):
+    K, V = In @ W_K, In @ W_V
+    shift = jax.lax.axis_index("Y") % 2 * (len(In) // 2)
+    own = jnp.roll(In, -shift, axis=0)[: len(In) // 2]
+    made = jax.nn.softmax(own @ W_Q @ K.T) @ V @ W_O
+    terms = jnp.roll(jnp.concatenate([made, 0 * made]), shift, axis=0)
+    part = jax.lax.psum_scatter(terms, "Y", scatter_dimension=1, tiled=True)
+    return jax.lax.all_gather(part, "Y", axis=1, tiled=True)
+
+
+# %% far wrong: In is not gathered again
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 3 * F * W / C
+most = 9 * F * W / (4 * C)
+
+
+# %% far wrong: In is not gathered again, for both passes together
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 2 * F * W / C
+most = 9 * F * W / (4 * C)
+
+
+# %% far wrong: the limit of the forward pass
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 2 * F * W / C
+most = 3 * F * W / (2 * C)
+
+
+# %% far wrong: the limit of the backward pass
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 2 * F * W / C
+most = 2 * F * W / C
+
+
+# %% far wrong: two matrices
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = F * W / C
+backward = 4 * F * W / (3 * C)
+most = 6 * F * W / (5 * C)
+
+
+# %% far wrong: the mean of both limits
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 2 * F * W / C
+most = 7 * F * W / (4 * C)
+
+
+# %% far wrong: upside down
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 2 * C / (3 * F * W)
+backward = C / (2 * F * W)
+most = 5 * C / (9 * F * W)
+
+
+# %% far wrong: elements, not bytes
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / C
+backward = 4 * F * W / C
+most = 18 * F * W / (5 * C)
+
+
+# %% far wrong: AllReduces
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (4 * C)
+backward = 3 * F * W / (2 * C)
+most = 9 * F * W / (8 * C)
+
+
+# %% far wrong: the same limit both ways
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 3 * F * W / (2 * C)
+most = 3 * F * W / (2 * C)
+
+
+# %% far wrong: arithmetic and wires in turn
+F, C, W = sympy.symbols("F C W", positive=True)
+forward = 3 * F * W / (2 * C)
+backward = 2 * F * W / C
+most = 9 * F * W / (10 * C)
+
+
+# %% far right: as text
+forward = "3*F*W/C/2"
+backward = "2*W*F/C"
+most = "9/5*F*W/C"
+
+
+# %% far right: two times, set equal and solved
+F, C, W, B, D, Y = sympy.symbols("F C W B D Y", positive=True)
+math, comm = (
+    [6 * B * D * F / C, 12 * B * D * F / C],
+    [4 * B * D / W, 6 * B * D / W],
+)
+[forward], [backward] = (
+    sympy.solve(sympy.Eq(m / Y, c), Y) for m, c in zip(math, comm)
+)
+most = sympy.simplify(sum(math) / sum(comm))
+
+
+# %% beside wrong: halves in a row
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (10 * b * s + 2) * h * (t - 1) / t
+recomputed = (10 * b * s + 2) * h * (t - 1) / t
+at_most = (10 * b * s + 2) * h
+
+
+# %% beside wrong: the norm's output is kept whole
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (4 * b * s + 2) * h * (t - 1) / t
+recomputed = (5 * b * s + 2) * h * (t - 1) / t
+at_most = (4 * b * s + 2) * h
+
+
+# %% beside wrong: the AllReduces of the form without sequence parallelism
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = 4 * b * s * h * (t - 1) / t
+recomputed = 6 * b * s * h * (t - 1) / t
+at_most = 4 * b * s * h
+
+
+# %% beside wrong: the gain is forgotten
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = 5 * b * s * h * (t - 1) / t
+recomputed = layer
+at_most = 5 * b * s * h
+
+
+# %% beside wrong: the gain moves once
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 1) * h * (t - 1) / t
+recomputed = layer
+at_most = (5 * b * s + 1) * h
+
+
+# %% beside wrong: the whole forward pass again
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 2) * h * (t - 1) / t
+recomputed = (7 * b * s + 2) * h * (t - 1) / t
+at_most = (5 * b * s + 2) * h
+
+
+# %% beside wrong: its gather again, beside that of the way back
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 2) * h * (t - 1) / t
+recomputed = (6 * b * s + 2) * h * (t - 1) / t
+at_most = (5 * b * s + 2) * h
+
+
+# %% beside wrong: bytes
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (10 * b * s + 4) * h * (t - 1) / t
+recomputed = layer
+at_most = (10 * b * s + 4) * h
+
+
+# %% beside wrong: everything twice
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 2) * h * (t - 1) / t
+recomputed = 2 * layer
+at_most = (5 * b * s + 2) * h
+
+
+# %% beside wrong: without the factor of a ring
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 2) * h
+recomputed = (5 * b * s + 2) * h
+at_most = (5 * b * s + 2) * h
+
+
+# %% beside wrong: a gather for each half
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (6 * b * s + 2) * h * (t - 1) / t
+recomputed = layer
+at_most = (6 * b * s + 2) * h
+
+
+# %% beside wrong: the gain's part does not stay
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+layer = (5 * b * s + 2) * h * (t - 1) / t
+recomputed = layer
+at_most = 5 * b * s * h
+
+
+# %% beside right: as text
+layer = "5*b*s*h - 5*b*s*h/t + 2*h - 2*h/t"
+recomputed = "(5*b*s + 2)*h*(1 - 1/t)"
+at_most = "2*h + 5*b*h*s"
+
+
+# %% beside right: a collective after the other
+b, s, h, t = sympy.symbols("b s h t", integer=True, positive=True)
+part = 1 - 1 / t
+tokens, gain = b * s * h * part, 2 * h * part
+first = {"gather": tokens, "scatter": tokens}
+back = {"dOut": tokens, "norm": tokens, "dIn": tokens, "gain": gain}
+layer = sum(first.values()) + sum(back.values())
+recomputed = sympy.factor(layer)
+at_most = sympy.limit(layer, t, sympy.oo)
+
+
+# %% degree wrong: as if it overlapped
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * comm:
+            best = Y
+    return best
+
+
+# %% degree wrong: key-value heads may be copied
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: query heads are not looked at
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: no gate
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 4 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: a multiply-add is one operation
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 3 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: AllReduces
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 8 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: TP ends at the node
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > min(chips, chip.node_size) or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: TP ends at the node of GPUs
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if (
+            Y > chips
+            or not chip.axes
+            and Y > chip.node_size
+            or heads % Y
+            or kv_heads % Y
+        ):
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: cards as fast as ports
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: one card for all
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: cards and ports one after the other
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = 1 / (1 / W + 1 / (chip.node_size * chip.dcn_bw))
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: rings of any length
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip)
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: one direction everywhere
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = chip.link_bw
+        if chip.axes:
+            W = chip.link_bw
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: more chips than there are
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > 16 or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: the chips must be made up of groups
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if chips % Y or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: wires are forgotten
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math > 0:
+            best = Y
+    return best
+
+
+# %% degree wrong: the share of the wires
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if comm >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: arithmetic is not shared
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / chip.flops, 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: always eight, as everybody does
+def degree(name, chips, F, heads, kv_heads, part):
+    return min(8, chips)
+
+
+# %% degree wrong: one too many
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, Y = hw.chip(name), 1
+    while 2 * Y <= chips and heads % (2 * Y) == kv_heads % (2 * Y) == 0:
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, 2 * Y))
+        elif 2 * Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math < part * (math + comm):
+            break
+        Y *= 2
+    return Y
+
+
+# %% degree right: from the top, by the limit
+def degree(name, chips, F, heads, kv_heads, part):
+    chip = hw.chip(name)
+    Y = 2 ** int(np.log2(chips))
+    while Y > 1:
+        rates = [hw.axis_bw(chip, not chip.axes or hw.wraps(chip, Y))]
+        if not chip.axes and Y > chip.node_size:
+            rates.append(chip.node_size * chip.dcn_bw)
+        limit = 1.5 * F * min(rates) / chip.flops
+        if heads % Y + kv_heads % Y == 0 and limit / (limit + Y) >= part:
+            return Y
+        Y //= 2
+    return 1
+
+
+# %% degree right: a doubling at a time, in seconds of a layer
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, Y = hw.chip(name), 1
+
+    def share(Y, B=1024, D=4096):
+        near = cards = chip.link_bw
+        if chip.axes and hw.wraps(chip, Y):
+            near = cards = 2 * near
+        if not chip.axes and Y > chip.node_size:
+            cards = chip.node_size * chip.dcn_bw
+        moved = 2 * (2 * B * D)
+        comm = max(moved / near, moved / cards)
+        math = 3 * 2 * B * D * (F / Y) / chip.flops
+        return math / (math + comm)
+
+    both = np.gcd(heads, kv_heads)
+    while 2 * Y <= chips and both % (2 * Y) == 0 and share(2 * Y) >= part:
+        Y = 2 * Y
+    return int(Y)
+
+
+# %% degree wrong: cards alone, however slow the port
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64, 128):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = chip.node_size * chip.dcn_bw
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: each node has eight GPUs
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64, 128):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > 8:
+            W = min(W, 8 * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: a full node uses its cards
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64, 128):
+        if Y > chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y >= chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: key-value heads need be no fewer than chips
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64, 128):
+        if Y > chips or heads % Y or kv_heads < Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree wrong: fewer than all chips
+def degree(name, chips, F, heads, kv_heads, part):
+    chip, best = hw.chip(name), 1
+    for Y in (2, 4, 8, 16, 32, 64):
+        if Y >= chips or heads % Y or kv_heads % Y:
+            continue
+        W = hw.axis_bw(chip)
+        if chip.axes:
+            W = hw.axis_bw(chip, hw.wraps(chip, Y))
+        elif Y > chip.node_size:
+            W = min(W, chip.node_size * chip.dcn_bw)
+        math, comm = 6 * F / (Y * chip.flops), 4 / W
+        if math >= part * (math + comm):
+            best = Y
+    return best
+
+
+# %% degree equivalent: line 8: `return False` returns nothing
+# Nothing is as false as False where it is asked for.
+
+
+# %% degree equivalent: line 13: `min(W, chip.node_size * chip.dcn_bw)` with its arguments reversed
+# The smaller of two numbers is the same in either order.
+
+
+# %% degree equivalent: line 15: `math < part * (math + comm)` with LtE
+# With the figures of real chips the two sides are never equal.

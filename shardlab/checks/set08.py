@@ -5,7 +5,9 @@ come from NumPy on one chip, gradients of a norm from differences.
 """
 
 import functools
+import re
 from fractions import Fraction
+from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +17,37 @@ from jax.lax import (
     all_gather,
     axis_index,
     axis_size,
-    pcast,
     psum,
     psum_scatter,
 )
 from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import count, hw, ring
+from shardlab import count, hw
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
+
+__all__ = [
+    "check_beside",
+    "check_deep",
+    "check_degree",
+    "check_doubled",
+    "check_far",
+    "check_halved",
+    "check_mixed",
+    "check_norm_gradients",
+    "check_order",
+    "check_shared_keys",
+    "grade_beside",
+    "grade_deep",
+    "grade_degree",
+    "grade_doubled",
+    "grade_far",
+    "grade_halved",
+    "grade_mixed",
+    "grade_norm_gradients",
+    "grade_order",
+    "grade_shared_keys",
+]
 
 COLUMNS, ROWS = P(None, "Y"), P("Y", None)
 
@@ -151,14 +175,6 @@ def grade_order():
 # --- programs ----------------------------------------------------------------
 
 
-def _mlp(In, dOut, W_in, W_out, gate=None):
-    """Out, dIn, dW_in, dW_out in NumPy; `gate` instead of the ReLU's mask."""
-    before = In @ W_in
-    gate = before > 0 if gate is None else gate
-    Tmp, dTmp = np.maximum(before, 0), (dOut @ W_out.T) * gate
-    return Tmp @ W_out, dTmp @ W_in.T, In.T @ dTmp, Tmp.T @ dOut
-
-
 def _arrays(seed, *sizes):
     """Small whole numbers in float32: their products stay exact."""
     draw = np.random.default_rng(seed)
@@ -172,90 +188,143 @@ def _refuse_gathered_weights(answer, asked, weights, words):
 
 
 STAY = "they stay where they are"
-NO_MASK = "you forget the derivative of max(., 0)"
 MEAN = "you took a mean, not the sum"
 
 
-@question.visible("megatron", (4, 6, 2, 5, 1), (2, 3, 3, 4, 2))
-def check_megatron(N, B, D, F, seed=0):
-    """Question 2: both passes of an MLP under tensor parallelism on N chips.
+def _softmax(x):
+    """The softmax of each row."""
+    large = np.exp(x)
+    return large / large.sum(axis=-1, keepdims=True)
+
+
+def _slopes(S, dS, mean=None):
+    """The gradient before a softmax, from S and what comes back to it.
+
+    mean  of dS over each row of S; None takes the right one
+    """
+    right = (S * dS).sum(axis=-1, keepdims=True)
+    return S * (dS - (right if mean is None else mean))
+
+
+@question.visible("mixed", (4, 6, 2, 5, 1), (2, 3, 3, 4, 2))
+def check_mixed(N, B, D, F, seed=0):
+    """Question 2: both passes of a softmax whose columns N chips have.
 
     N, B  chips and tokens
     D, F  sizes of the weights, a chip's part of each
     seed  of the arrays
     """
-    In, dOut, W_in, W_out = arrays = _arrays(
-        seed, (B, N * D), (B, N * D), (N * D, N * F), (N * F, N * D)
-    )
+    draw, D, F = np.random.default_rng(seed), N * D, N * F
+    arrays = [
+        draw.normal(0, 1 / np.sqrt(D), size).astype(np.float32)
+        for size in ((B, D), (B, D), (D, F), (F, D))
+    ]
     request = program.request(
         *arrays,
         mesh={"Y": N},
         in_specs=(P(), P(), COLUMNS, ROWS),
         out_specs=(P("Y"), P("Y"), COLUMNS, ROWS),
     )
-    asked = f"megatron on {N} chips"
-    answer = student.program("megatron", request)
+    asked = f"mixed on {N} chips"
+    answer = student.program("mixed", request)
     _refuse_gathered_weights(answer, asked, (2, 3), STAY)
-    Out, dIn, dW_in, dW_out = answer.run(*arrays)
-    exact, ones = _mlp(*arrays), _mlp(*arrays, gate=1)
-    pieces = [
-        _mlp(In, dOut, *pair)
-        for pair in zip(
-            np.split(W_in, N, axis=1), np.split(W_out, N), strict=True
-        )
-    ]
-    terms = [np.concatenate(term) for term in zip(*pieces, strict=True)]
-    everywhere = [np.concatenate([x] * N) for x in exact[:2]]
-    place = compare.on_devices(B)
-    compare.close(
-        f"{asked}, Out",
-        Out,
-        everywhere[0],
-        likely=[
-            (terms[0], "each chip returns a term of its own: g is missing"),
-            (everywhere[0] / N, MEAN),
-        ],
-        show=True,
-        place=place,
+    results = answer.run(*arrays)
+    In, dOut, W_in, W_out = [np.float64(x) for x in arrays]
+    S, dS = _softmax(In @ W_in), dOut @ W_out.T
+    dTmp, slopes = _slopes(S, dS), _slopes(S, dS, 0)
+    own = np.concatenate(
+        [_softmax(In @ left) for left in np.split(W_in, N, axis=1)], axis=1
     )
-    compare.close(
-        f"{asked}, dIn",
-        dIn,
-        everywhere[1],
-        likely=[
+    parts = zip(np.split(S, N, axis=1), np.split(dS, N, axis=1), strict=True)
+    partly = np.concatenate([_slopes(*part) for part in parts], axis=1)
+    small = "your sum of S dS runs over a chip's own columns; it is over all F"
+    none = "you forget that each S depends on all columns, by what it is over"
+    outs = [left @ right for left, right, _ in _pairs(N, S, W_out, W_in)]
+    backs = [left @ right.T for left, _, right in _pairs(N, dTmp, W_out, W_in)]
+
+    def everywhere(x):
+        return np.concatenate([x] * N)
+
+    likely = {
+        "Out": [
             (
-                terms[1],
+                everywhere(own @ W_out),
+                "each chip's softmax runs over its own columns; divide by the "
+                "sum over all F",
+            ),
+            (
+                np.concatenate(outs),
+                "each chip returns a term of its own: g is missing",
+            ),
+            (everywhere(S @ W_out) / N, MEAN),
+        ],
+        "dIn": [
+            (everywhere(partly @ W_in.T), small),
+            (everywhere(slopes @ W_in.T), none),
+            (
+                np.concatenate(backs),
                 "each chip returns a term of its own: you forget f, a copy "
                 "forward and an AllReduce on the way back",
             ),
             (
-                everywhere[1] * N,
+                everywhere(dTmp @ W_in.T) * N,
                 f"yours is {N} times too large: dOut is the same on all chips, "
                 "and the derivative of g is a copy",
             ),
-            (everywhere[1] / N, MEAN),
-            (np.concatenate([ones[1]] * N), NO_MASK),
+            (everywhere(dTmp @ W_in.T) / N, MEAN),
         ],
-        show=True,
-        place=place,
-    )
-    for name, got, n in (("dW_in", dW_in, 2), ("dW_out", dW_out, 3)):
+        "dW_in": [
+            (In.T @ partly, small),
+            (In.T @ slopes, none),
+            (
+                _added_blocks(In.T @ dTmp, N, 1),
+                "you add up over chips; each has columns of its own, and their "
+                "gradient is complete",
+            ),
+        ],
+        "dW_out": [
+            (
+                _added_blocks(S.T @ dOut, N, 0),
+                "you add up over chips; each has rows of its own, and their "
+                "gradient is complete",
+            ),
+        ],
+    }
+    right = {
+        "Out": everywhere(S @ W_out),
+        "dIn": everywhere(dTmp @ W_in.T),
+        "dW_in": In.T @ dTmp,
+        "dW_out": S.T @ dOut,
+    }
+    for (name, exact), found in zip(right.items(), results, strict=True):
         compare.close(
             f"{asked}, {name}",
-            got,
-            exact[n],
-            likely=[
-                (N * exact[n], "you add up what is complete as it is"),
-                (
-                    _added_blocks(exact[n], N, 3 - n),
-                    "you add up over chips; each has a block of the weights of "
-                    "its own, and its gradient is complete",
-                ),
-                (ones[n], NO_MASK),
-            ],
+            found,
+            exact,
+            **ROUNDING,
+            likely=likely[name],
             show=True,
+            place=compare.on_devices(B) if name in ("Out", "dIn") else None,
         )
-    answer.exactly(volume=4 * In.nbytes)
+    activations = 4 * arrays[0].nbytes
+    if answer.volume() >= activations + 4 * B * arrays[0].itemsize:
+        raise WrongAnswer(
+            f"{asked}: you move {answer.volume():,} bytes, and "
+            f"{activations + 2 * B * arrays[0].itemsize:,} are enough: one sum "
+            "of a number for each token, forward; what the way back needs is "
+            "on all chips already"
+        )
+    answer.at_most(volume=activations + 2 * B * arrays[0].itemsize)
+
+
+def _pairs(N, x, W_out, W_in):
+    """A chip's columns of an array, its rows of W_out and columns of W_in."""
+    return zip(
+        np.split(x, N, axis=1),
+        np.split(W_out, N),
+        np.split(W_in, N, axis=1),
+        strict=True,
+    )
 
 
 def _added_blocks(x, N, axis):
@@ -263,102 +332,123 @@ def _added_blocks(x, N, axis):
     return np.concatenate([sum(np.split(x, N, axis))] * N, axis)
 
 
-def grade_megatron():
+def grade_mixed():
     """Question 2 on other chips."""
     for devices in (2, 8):
-        draw = question.draw(f"megatron on {devices}")
+        draw = question.draw(f"mixed on {devices}")
         sizes = draw.integers(3, 9, 3).tolist()
-        check_megatron(devices, *sizes, _seed(draw))
+        check_mixed(devices, *sizes, _seed(draw))
 
 
-def _own_terms(N, In, dOut, W_in, W_out):
-    """The results if each chip keeps its columns of its own term of a sum."""
-    pairs = zip(np.split(W_in, N, axis=1), np.split(W_out, N), strict=True)
-    terms = [_mlp(In, dOut, *pair) for pair in pairs]
-    kept = [
-        [np.split(x, N, axis=1)[n] for x in term[:2]] + list(term[2:])
-        for n, term in enumerate(terms)
-    ]
-    Out, dIn, dW_in, dW_out = zip(*kept, strict=True)
-    columns = [np.concatenate(x, axis=1) for x in (Out, dIn, dW_in)]
-    return *columns, np.concatenate(dW_out)
+def _three(In, dOut, W_1, W_2, W_3, late=None, early=None):
+    """Out, dIn, dW_1, dW_2, dW_3 in NumPy; other masks if they are given."""
+    before, H = In @ W_1, np.maximum(In @ W_1, 0)
+    middle = H @ W_2
+    G = np.maximum(middle, 0)
+    dG = (dOut @ W_3.T) * (middle > 0 if late is None else late)
+    dH = (dG @ W_2.T) * (before > 0 if early is None else early)
+    return G @ W_3, dH @ W_1.T, In.T @ dH, H.T @ dG, G.T @ dOut
 
 
-@question.visible("cut_between", (4, 6, 2, 5, 2), (2, 3, 3, 4, 3))
-def check_cut_between(N, B, D, F, seed=0):
-    """Question 3: the same with activations that are cut between blocks.
+def _relu_of_terms(N, In, W_1, W_2, W_3):
+    """Out if each chip takes max of its own term in the middle."""
+    halves = zip(np.split(W_1, N, axis=1), np.split(W_2, N), strict=True)
+    G = sum(np.maximum(np.maximum(In @ a, 0) @ b, 0) for a, b in halves)
+    return G @ W_3
+
+
+@question.visible("deep", (4, 6, 2, 3, 2), (2, 3, 3, 4, 3))
+def check_deep(N, B, D, F, seed=0):
+    """Question 3: both passes of three matrices, activations cut over N chips.
 
     N, B, D, F, seed  as in question 2
     """
-    arrays = _arrays(
-        seed, (B, N * D), (B, N * D), (N * D, N * F), (N * F, N * D)
-    )
-    asked = f"cut_between on {N} chips"
+    D, F = N * D, N * F
+    arrays = _arrays(seed, (B, D), (B, D), (D, F), (F, F), (F, D))
+    In, dOut, W_1, W_2, W_3 = arrays
+    asked = f"deep on {N} chips"
+    weights = COLUMNS, ROWS, ROWS
     request = program.request(
         *arrays,
         mesh={"Y": N},
-        in_specs=(COLUMNS, COLUMNS, COLUMNS, ROWS),
-        out_specs=(COLUMNS, COLUMNS, COLUMNS, ROWS),
+        in_specs=(COLUMNS, COLUMNS, *weights),
+        out_specs=(COLUMNS, COLUMNS, *weights),
     )
-    answer = student.program("cut_between", request)
-    _refuse_gathered_weights(answer, asked, (2, 3), STAY)
-    kinds = answer.kinds()
-    if "all_reduce" in kinds:
+    answer = student.program("deep", request)
+    _refuse_gathered_weights(answer, asked, (2, 3, 4), STAY)
+    if "all_reduce" in answer.kinds():
         raise WrongAnswer(
-            f"{asked}: you use an AllReduce (psum) where a gather and a "
-            "scatter were asked for: Out and dIn are to stay cut"
-        )
-    if kinds.get("all_gather", 0) > 2:
-        raise WrongAnswer(
-            f"{asked}: you gather {kinds['all_gather']} times, and two are "
-            "enough: what forward gathered is kept, and a sum that is to stay "
-            "cut is scattered, not gathered"
+            f"{asked}: you use an AllReduce (psum) where a gather or a scatter "
+            "was asked for: what is to stay cut needs only a part of a sum"
         )
     answer.allow("all_gather", "psum_scatter")
-    for name, found, exact, ones, own in zip(
-        ("Out", "dIn", "dW_in", "dW_out"),
-        answer.run(*arrays),
-        _mlp(*arrays),
-        _mlp(*arrays, gate=1),
-        _own_terms(N, *arrays),
-        strict=True,
-    ):
+    exact = _three(*arrays)
+    no_late, no_early = _three(*arrays, late=1), _three(*arrays, early=1)
+    no_mask = "you forget the derivative of a max(., 0)"
+    early_max = (_relu_of_terms(N, In, W_1, W_2, W_3), *[None] * 4)
+    own = [None, None, None, _own_rows(N, *arrays), None]
+    pieces = _own_columns_back(N, *arrays)
+    names = "Out", "dIn", "dW_1", "dW_2", "dW_3"
+    results = answer.run(*arrays)
+    for n, name in enumerate(names):
+        guesses = [
+            (
+                early_max[n],
+                "you take max(., 0) of terms; add them up first, then take it",
+            ),
+            (no_late[n], f"{no_mask}, the one after W_2"),
+            (no_early[n], f"{no_mask}, the one after W_1"),
+            (
+                own[n],
+                "you use a chip's own columns of dG; its rows of W_2 reach all "
+                "of F",
+            ),
+            (
+                pieces[n],
+                "each chip keeps a part of its own term of dIn: you do not sum",
+            ),
+            (exact[n] / N, MEAN),
+            (N * exact[n], f"yours is {N} times too large"),
+        ]
         compare.close(
             f"{asked}, {name}",
-            found,
-            exact,
-            likely=[
-                (own, "each chip keeps a part of its own term: you do not sum"),
-                (ones, NO_MASK),
-                (exact / N, MEAN),
-                (N * exact, f"yours is {N} times too large"),
-            ],
+            results[n],
+            exact[n],
+            likely=[guess for guess in guesses if guess[0] is not None],
             show=True,
         )
-    answer.at_most(volume=4 * arrays[0].nbytes)
+    answer.at_most(volume=2 * (2 * In.nbytes + B * F * In.itemsize))
 
 
-def grade_cut_between():
+def _own_rows(N, In, dOut, W_1, W_2, W_3):
+    """dW_2 if each chip knows its own columns of dG, and no others."""
+    H = np.maximum(In @ W_1, 0)
+    dG = (dOut @ W_3.T) * (H @ W_2 > 0)
+    rows = []
+    for n, mine in enumerate(np.split(H, N, axis=1)):
+        known = np.zeros_like(dG)
+        columns = np.array_split(np.arange(dG.shape[1]), N)[n]
+        known[:, columns] = dG[:, columns]
+        rows.append(mine.T @ known)
+    return np.concatenate(rows)
+
+
+def _own_columns_back(N, In, dOut, W_1, W_2, W_3):
+    """The results if each chip keeps its columns of its own term of dIn."""
+    before, H = In @ W_1, np.maximum(In @ W_1, 0)
+    dG = (dOut @ W_3.T) * (H @ W_2 > 0)
+    dH = (dG @ W_2.T) * (before > 0)
+    halves = zip(np.split(dH, N, axis=1), np.split(W_1, N, axis=1), strict=True)
+    kept = [np.split(a @ b.T, N, axis=1)[n] for n, (a, b) in enumerate(halves)]
+    return None, np.concatenate(kept, axis=1), None, None, None
+
+
+def grade_deep():
     """Question 3 on other chips."""
     for devices in (2, 8):
-        draw = question.draw(f"cut_between on {devices}")
+        draw = question.draw(f"deep on {devices}")
         sizes = draw.integers(2, 7, 3).tolist()
-        check_cut_between(devices, *sizes, _seed(draw))
-
-
-def _all_heads(In, W_Q, W_K, W_V, W_O):
-    """Out[B, D] in NumPy, head by head."""
-    Out = np.zeros((len(In), W_O.shape[-1]))
-    for n in range(W_Q.shape[1]):
-        Q, K, V = (In @ W[:, n] for W in (W_Q, W_K, W_V))
-        Out += np.maximum(Q @ K.T, 0) @ V @ W_O[n]
-    return Out
-
-
-def _one_wide_head(In, *W):
-    """Out of a chip that mixes its heads into one, in NumPy."""
-    wide = [w.reshape(len(w), 1, -1) for w in W[:3]]
-    return _all_heads(In, *wide, W[3].reshape(1, -1, W[3].shape[-1]))
+        check_deep(devices, *sizes, _seed(draw))
 
 
 def _signs(seed, *sizes):
@@ -367,74 +457,146 @@ def _signs(seed, *sizes):
     return [draw.integers(-1, 2, size).astype(np.float32) for size in sizes]
 
 
-@question.visible("dealt", (4, 5, 2, 2, 3, 3))
-def check_dealt(N, B, D, h, d, seed=0):
-    """Question 4: attention whose heads are dealt to N chips.
+def _of_heads(In, W_Q, W_K, W_V, W_O, tokens, mix=_softmax):
+    """Terms of Out in NumPy, a head after the other, as a list.
 
-    N, B     chips and tokens
-    D, h, d  width and heads of one chip, and the width of a head
-    seed     of the arrays
+    tokens  function of a head's number: which tokens' queries it answers,
+            and which keys it may look at
+    mix     what makes of scores what values are multiplied with
     """
-    wide = (N * D, N * h, d)
-    arrays = _signs(seed, (B, N * D), wide, wide, wide, (N * h, d, N * D))
-    In, *W = arrays
-    asked, heads = f"dealt on {N} chips", P(None, "Y")
+    terms = []
+    for n, weights in enumerate(zip(W_Q, W_K, W_V, W_O, strict=True)):
+        asks, looks = tokens(n)
+        Q, K, V = (In @ W for W in weights[:3])
+        term = np.zeros((len(In), weights[3].shape[1]))
+        S = mix(Q[asks] @ K[looks].T)
+        term[asks] = S @ V[looks] @ weights[3]
+        terms.append(term)
+    return terms
+
+
+@question.visible("halved", (6, 24, 1, 2), (2, 24, 2, 1))
+def check_halved(N, B, D, d, seed=0):
+    """Question 4: attention with two chips for each head.
+
+    N, B  chips and tokens
+    D, d  width of the tokens, a chip's part, and of a head
+    seed  of the arrays
+    """
+    draw, D = np.random.default_rng(seed), N * D
+    heads = [
+        draw.normal(0, 1, (N // 2, *size)).astype(np.float32)
+        for size in ((D, d), (D, d), (D, d), (d, D))
+    ]
+    In = draw.normal(0, 1, (B, D)).astype(np.float32)
+    copies = [np.repeat(W, 2, axis=0) for W in heads]
+    W_Q, W_K, W_V = (np.concatenate(list(W), axis=1) for W in copies[:3])
+    arrays = In, W_Q, W_K, W_V, np.concatenate(list(copies[3]))
+    asked = f"halved on {N} chips"
     request = program.request(
         *arrays,
         mesh={"Y": N},
-        in_specs=(P(), heads, heads, heads, P("Y")),
+        in_specs=(P(), COLUMNS, COLUMNS, COLUMNS, ROWS),
         out_specs=P("Y"),
     )
-    answer = student.program("dealt", request)
-    words = "or what heads have made of them; a head is whole on one chip"
+    answer = student.program("halved", request)
+    words = "or what heads have made of them; terms of Out are added up"
     _refuse_gathered_weights(answer, asked, (1, 2, 3, 4), words)
-    sums = answer.kinds().get("all_reduce", 0)
-    if sums > 1:
-        raise WrongAnswer(
-            f"{asked}: you use {sums} AllReduces; heads do not meet before "
-            "W_O, and one, of what all heads of a chip add, is enough"
-        )
-    got, Out = answer.run(*arrays), _all_heads(*arrays)
-    if len(got) == len(In):
+    got = answer.run(*arrays)
+    if len(got) in (len(In), len(In) // 2 * N):
         raise WrongAnswer(
             f"{asked}: each of your chips returns a part of Out, and all of it "
             "was asked for"
         )
-    at = [np.split(A, N, axis=1) for A in W[:3]] + [np.split(W[3], N)]
-    merged = sum(_one_wide_head(In, *mine) for mine in zip(*at, strict=True))
-    terms = [_all_heads(In, *mine) for mine in zip(*at, strict=True)]
+    wide = [np.float64(W) for W in copies]
+    whole, half = slice(None), (slice(0, B // 2), slice(B // 2, B))
+
+    def made(tokens, **mix):
+        return _of_heads(np.float64(In), *wide, tokens, **mix)
+
+    def positive(scores):
+        return np.maximum(scores, 0)
+
+    def everywhere(x):
+        return np.concatenate([x] * N)
+
+    def taken(chip):
+        return half[chip % 2], whole
+
+    terms, Out = made(taken), sum(made(taken))
     compare.close(
         f"{asked}, Out",
         got,
-        np.concatenate([Out] * N),
+        everywhere(Out),
+        **ROUNDING,
         likely=[
             (
-                np.concatenate(terms),
-                "each chip returns what its own heads add: g is missing",
-            ),
-            (np.concatenate([Out] * N) / N, MEAN),
-            (
-                np.concatenate([N * Out] * N),
-                f"yours is {N} times too large: everybody added all of it",
+                everywhere(2 * Out),
+                "yours is twice too large: both chips of a head do all of it",
             ),
             (
-                np.concatenate([merged] * N),
-                "you make one wide head of those of a chip; each has scores "
-                "of its own",
+                everywhere(sum(made(lambda n: (half[n >= N / 2], whole)))),
+                "the first half of your chips takes the first tokens; the two "
+                "chips of a head are neighbours",
             ),
+            (
+                everywhere(sum(made(lambda n: (half[n // 2 % 2], whole)))),
+                "both chips of a head take the same tokens; they are 2n and "
+                "2n + 1",
+            ),
+            (
+                everywhere(sum(made(lambda n: (half[n % 2], half[n % 2])))),
+                "your queries look at keys of their own half; they need all",
+            ),
+            (
+                everywhere(sum(made(lambda n: (whole, half[n % 2])))),
+                "you halve the keys; a softmax runs over all of them, so it is "
+                "queries that can be shared out",
+            ),
+            (
+                everywhere(sum(terms[::2])),
+                "the later tokens have nothing: the second chip of a head does "
+                "not take them",
+            ),
+            (
+                everywhere(sum(made(taken, mix=positive))),
+                "that is `attend`; here a head has a softmax of its scores",
+            ),
+            (np.concatenate(terms), "each chip returns a term: g is missing"),
+            (everywhere(Out) / N, MEAN),
         ],
         show=True,
         place=compare.on_devices(B),
     )
-    answer.exactly(volume=2 * In.nbytes)
+    _refuse_idle_twins(asked, answer, request, B)
+    answer.at_most(volume=2 * In.nbytes)
 
 
-def grade_dealt():
+def _refuse_idle_twins(asked, answer, request, B):
+    """Insist that a chip makes the scores of half of the queries."""
+    said = answer.types(student.types("halved", request))
+    printed = compare.entries(asked, said, None)
+    products = [kind for name, *kind in printed if name == "dot_general"]
+    sizes = [
+        prod(int(size) for size in re.findall(r"\d+", shape))
+        for (kind,) in products
+        for shape in re.findall(r"\[([^\]]*)\]", kind)[:1]
+    ]
+    scores = sum(size for size in sizes if size >= B * B // 2)
+    if scores > B * B // 2:
+        raise WrongAnswer(
+            f"{asked}: a chip of yours makes {scores:,} scores, and half of "
+            f"them are {B * B // 2:,}: each of the two chips of a head takes "
+            "the queries of half of the tokens"
+        )
+
+
+def grade_halved():
     """Question 4 on other chips."""
-    for devices in (2, 8):
-        draw = question.draw(f"dealt on {devices}")
-        sizes = draw.integers(1, 4, 4).tolist()
-        check_dealt(devices, *sizes, _seed(draw))
+    for devices in (2, 6, 8):
+        draw = question.draw(f"halved on {devices}")
+        B = 2 * int(draw.integers(20, 30))
+        check_halved(devices, B, 1, int(draw.integers(1, 3)), _seed(draw))
 
 
 def _grouped_heads(In, dOut, W_Q, W_K, W_V, W_O, number):
@@ -698,184 +860,246 @@ def grade_norm_gradients():
 # --- how far it goes ---------------------------------------------------------
 
 
-def _mlp_counts(F, gated, itemsize, Y=4, B=16, D=64):
-    """FLOPs of a chip and bytes of the forward pass, from its program."""
-
-    def body(In, W_in, *others):
-        In = all_gather(In, "Y", axis=1, tiled=True)
-        Tmp = In @ W_in
-        for W in others[:-1]:
-            Tmp = Tmp * (In @ W)
-        Out = Tmp @ others[-1]
-        return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
-
-    dtype = {1: jnp.int8, 2: jnp.bfloat16, 4: jnp.float32}[itemsize]
-    many = 2 if gated else 1
-    forward = jax.shard_map(
-        body,
-        mesh=_mesh(Y),
-        in_specs=(COLUMNS, *[COLUMNS] * many, ROWS),
-        out_specs=COLUMNS,
-    )
-    sizes = [(B, D), *[(D, F)] * many, (F, D)]
-    shapes = [jax.ShapeDtypeStruct(size, dtype) for size in sizes]
-    return (
-        count.flops(forward, *shapes),
-        count.volume(count.collectives(forward, *shapes)),
-    )
+def _gated_forward(In, W_in, W_gate, W_out):  # In[B, D_Y]  W[D, F_Y]
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    Out = ((In @ W_gate) * (In @ W_in)) @ W_out
+    return psum_scatter(Out, "Y", scatter_dimension=1, tiled=True)
 
 
-def _played_bandwidth(link_bw, rings):
-    """Bytes/s of an axis of 64 chips, from the ring simulator."""
-    V = 64 * 2**20
-    took = ring.reduce_scatter(V, 64, link_bw=link_bw, wrap=rings).seconds
-    return V * 63 / 64 / took
-
-
-def _counted_limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    """Chips at which counted FLOPs and counted bytes take equally long."""
-    flops, V = _mlp_counts(F, gated, itemsize)
-    comm = V / (n_axes * _played_bandwidth(link_bw, rings))
-    return 4 * flops / C / comm
-
-
-@question.visible(
-    "limit",
-    (28672, hw.V5P.flops, hw.V5P.link_bw, 1, False, 2, True),
-    (28672, hw.V5P.flops, hw.V5P.link_bw, 3, True, 2, True),
-    (14336, hw.V5E.flops_int8, hw.V5E.link_bw, 1, True, 1, False),
-    (14336, hw.V5E.flops, hw.V5E.link_bw, 1, True, 4, True),
-)
-def check_limit(F, C, link_bw, n_axes, gated, itemsize, rings):
-    """Question 7: chips up to which TP is compute-bound."""
-    how = n_axes, gated, itemsize, rings
-    expected = _counted_limit(F, C, link_bw, *how)
-    likely = [
-        (
-            _counted_limit(F, C, link_bw, n_axes, not gated, itemsize, rings),
-            "you leave out the gate, a third matrix"
-            if gated
-            else "you count a gate; this MLP has none",
-        ),
-        (expected * 4 / 3, "you count four matrices; a gated MLP has three"),
-        (
-            expected / (2 if gated else 1),
-            "you take F for both hidden matrices together; it is each one's",
-        ),
-        (1 / expected, "yours is upside down"),
-    ]
-    if expected != int(expected):
-        likely.append((int(expected), "you cut the fraction off"))
-    if not rings:
-        likely.append((expected * 2, "you take rings; these are lines"))
-    if n_axes > 1:
-        likely.append((expected / n_axes, "you use the links of one axis"))
-    if itemsize != 2:
-        likely.append((expected * itemsize / 2, "you take bf16 for everything"))
-    if itemsize > 2:
-        likely.append((expected * itemsize, "you count elements, not bytes"))
-    likely += [
-        (
-            expected / 2,
-            "yours is half as many: you use one direction of a ring, or an "
-            "AllReduce for a gather and a scatter",
-        ),
-        (
-            expected * 2,
-            "yours is twice as many: a gather *and* a scatter, in bytes, "
-            "beside the forward pass alone",
-        ),
-    ]
-    compare.close(
-        f"limit({F}, {C:g}, {link_bw:g}, {', '.join(map(str, how))})",
-        student.call("limit", F, C, link_bw, *how),
-        expected,
-        likely=likely,
-    )
-
-
-def grade_limit():
-    """Question 7 with other models and chips."""
-    draw = question.draw("limit")
-    for n in range(6):
-        F = 4 * int(draw.integers(200, 9000))
-        C, link_bw = float(draw.uniform(1e14, 9e14)), draw.uniform(2e10, 9e10)
-        axes, size = int(draw.integers(1, 4)), int(draw.choice([1, 2, 4]))
-        how = axes, n % 2 == 0, size, n % 3 > 0
-        check_limit(F, C, float(link_bw), *how)
-
-
-def _side_by_side(In, *W):
-    """A layer whose halves read the same array, on a chip."""
-    In = pcast(In, "Y", to="varying")
-    return psum(In @ W[0] @ W[1] + In @ W[2] @ W[3], "Y")
-
-
-def _both_ways(In, dOut, *W):
-    """Out and dIn of that layer."""
-    Out, back = jax.vjp(lambda In: _side_by_side(In, *W), In)
-    return Out, *back(dOut)
+def _gated_backward(In, dOut, G, U, W_in, W_gate, W_out):
+    """The way back on a chip that has kept its columns of In."""
+    In = all_gather(In, "Y", axis=1, tiled=True)
+    dOut = all_gather(dOut, "Y", axis=1, tiled=True)
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    dIn = dG @ W_gate.T + dU @ W_in.T
+    dIn = psum_scatter(dIn, "Y", scatter_dimension=1, tiled=True)
+    return dIn, In.T @ dU, In.T @ dG, (G * U).T @ dOut
 
 
 @functools.cache
-def _elements_sent(b, s, h, t, forwards=1):
-    """Counted from the program of a layer t times as wide."""
-    In = jax.ShapeDtypeStruct((b * s, h * t), jnp.bfloat16)
-    W = [jax.ShapeDtypeStruct(x, In.dtype) for x in ((h * t, t), (t, h * t))]
-    how = {"mesh": _mesh(t), "out_specs": P()}
-    weights = (COLUMNS, ROWS) * 2
-    once = jax.shard_map(_side_by_side, in_specs=(P(), *weights), **how)
-    both = jax.shard_map(_both_ways, in_specs=(P(), P(), *weights), **how)
-    sent = count.sent(count.collectives(both, In, In, *W, *W))
-    again = count.sent(count.collectives(once, In, *W, *W))
-    return Fraction(sent + (forwards - 1) * again, 2 * t)  # bf16 has two bytes
+def _pass_counts(F, back, Y=4, B=4, D=4):
+    """FLOPs of all chips and bytes of a pass, counted in its program."""
+    shapes = [
+        jax.ShapeDtypeStruct(size, jnp.bfloat16)
+        for size in ((B, D), (B, Y * F), (D, Y * F), (Y * F, D))
+    ]
+    In, hidden, left, right = shapes
+    kinds = [COLUMNS] * 4 + [ROWS]
+    arguments, out = [In, left, left, right], COLUMNS
+    if back:
+        arguments[1:1] = [In, hidden, hidden]
+        kinds, out = [COLUMNS] * 6 + [ROWS], (*[COLUMNS] * 3, ROWS)
+    program_of_chip = jax.shard_map(
+        _gated_backward if back else _gated_forward,
+        mesh=_mesh(Y),
+        in_specs=tuple(kinds[-len(arguments) :]),
+        out_specs=out,
+    )
+    flops = count.flops(program_of_chip, *arguments)
+    V = count.volume(count.collectives(program_of_chip, *arguments))
+    return int(flops), int(V)  # a chip's, for Y times the width: those of all
+
+
+def _crossing(back, F, C, W):
+    """Chips at which arithmetic and communication of a pass take as long."""
+    flops, V = _pass_counts(F, back)
+    return Fraction(flops * W, C * V)
+
+
+def _most(F, C, W):
+    """One chip's time over what is left of it with any number of chips."""
+    counts = [_pass_counts(F, back) for back in (False, True)]
+    flops, V = map(sum, zip(*counts, strict=True))
+    return Fraction(flops * W, C * V)
+
+
+@question.visible(
+    "forward, backward and most",
+    ([(6, 5, 7), (28672, int(hw.V5P.flops), 2 * int(hw.V5P.link_bw))],),
+)
+def check_far(points):
+    """Question 7: three formulas, at points (F, C, W)."""
+    again = "the backward pass gathers dOut, and In once more, and scatters dIn"
+    two = "you count two matrices; a gated MLP has three"
+    both = [("2*C/(3*F*W)", "yours is upside down")]
+    compare.formula(
+        "forward",
+        student.expression("forward"),
+        "F C W",
+        functools.partial(_crossing, False),
+        points,
+        closed=True,
+        likely=[
+            ("F*W/C", two),
+            (
+                "3*F*W/C",
+                "two bytes an element, and two arrays move",
+            ),
+            ("3*F*W/(4*C)", "you use AllReduces, or count all FLOPs once"),
+            *both,
+        ],
+    )
+    compare.formula(
+        "backward",
+        student.expression("backward"),
+        "F C W",
+        functools.partial(_crossing, True),
+        points,
+        closed=True,
+        likely=[
+            ("3*F*W/C", f"you move two arrays, and three move: {again}"),
+            ("3*F*W/(2*C)", "you take the arithmetic, or bytes, of forward"),
+            ("F*W/C", "it has twice the arithmetic of forward, gate included"),
+            ("4*F*W/(3*C)", two),
+            ("C/(2*F*W)", "yours is upside down"),
+        ],
+    )
+    compare.formula(
+        "most",
+        student.expression("most"),
+        "F C W",
+        _most,
+        points,
+        closed=True,
+        likely=[
+            (
+                "3*F*W/(2*C)",
+                "that is where forward stops; backward still gets faster, and "
+                "has more arithmetic",
+            ),
+            (
+                "2*F*W/C",
+                "that is where backward stops; forward stopped before",
+            ),
+            ("9*F*W/(4*C)", f"both passes move more than four arrays: {again}"),
+            (
+                "7*F*W/(4*C)",
+                "you take the mean of both limits; divide time by time",
+            ),
+            ("6*F*W/(5*C)", two),
+            ("9*F*W/(10*C)", "with many chips nothing but the wires is left"),
+            ("5*C/(9*F*W)", "yours is upside down"),
+        ],
+    )
+
+
+def grade_far():
+    """Question 7 with other models and chips."""
+    draw = question.draw("far")
+    check_far(draw.integers(1, 1000, (5, 3)).tolist())
+
+
+def _beside_forward(normed, *W):
+    """Attention and MLP side by side, on a chip with a part of the tokens."""
+    whole = all_gather(normed, "Y", axis=0, tiled=True)
+    Out = whole @ W[0] @ W[1] + whole @ W[2] @ W[3]
+    return psum_scatter(Out, "Y", scatter_dimension=0, tiled=True)
+
+
+def _beside_backward(normed, dOut, *W, again=False):
+    """The way back; `again` runs forward what it needs once more."""
+    if again:
+        normed = normed * 2 / 2  # a norm of a chip's own tokens
+    whole = all_gather(normed, "Y", axis=0, tiled=True)
+    dOut = all_gather(dOut, "Y", axis=0, tiled=True)
+    dTmp = dOut @ W[1].T, dOut @ W[3].T
+    dW = [whole.T @ x for x in dTmp]
+    dW += [(whole @ W[0]).T @ dOut, (whole @ W[2]).T @ dOut]
+    back = dTmp[0] @ W[0].T + dTmp[1] @ W[2].T
+    dnormed = psum_scatter(back, "Y", scatter_dimension=0, tiled=True)
+    return dnormed, *dW
+
+
+def _gain_added(dnormed):
+    """The gradient of a gain, from a chip's own tokens."""
+    return psum(dnormed.sum(0), "Y")
+
+
+@functools.cache
+def _beside_sent(b, s, h, t, again=False):
+    """Elements from each chip, counted in programs t times as large."""
+    tokens = jax.ShapeDtypeStruct((b * s * t, h), jnp.bfloat16)
+    W = [jax.ShapeDtypeStruct(x, tokens.dtype) for x in ((h, t), (t, h)) * 2]
+    weights, mesh = (COLUMNS, ROWS) * 2, _mesh(t)
+    forward = jax.shard_map(
+        _beside_forward, mesh=mesh, in_specs=(ROWS, *weights), out_specs=ROWS
+    )
+    backward = jax.shard_map(
+        functools.partial(_beside_backward, again=again),
+        mesh=mesh,
+        in_specs=(ROWS, ROWS, *weights),
+        out_specs=(ROWS, COLUMNS, COLUMNS, ROWS, ROWS),
+    )
+    gain = jax.shard_map(_gain_added, mesh=mesh, in_specs=ROWS, out_specs=P())
+    wide = jax.ShapeDtypeStruct((t, h * t), tokens.dtype)
+    sent = count.sent(count.collectives(forward, tokens, *W))
+    sent += count.sent(count.collectives(backward, tokens, tokens, *W))
+    sent += count.sent(count.collectives(gain, wide))
+    return Fraction(sent) / (2 * t)  # bf16 has two bytes
 
 
 @question.visible(
     "layer, recomputed and at_most",
     ([(1, 2, 4, 2), (1, 3, 8, 4), (2, 2, 3, 8)],),
 )
-def check_elements(points):
+def check_beside(points):
     """Question 8: three formulas, at points (b, s, h, t)."""
-    whole, points = "b*s*h*(t - 1)/t", [tuple(point) for point in points]
+    each, points = "h*(t - 1)/t", [tuple(point) for point in points]
+    again = (
+        "the norm's output is kept cut, so backward gathers it once more, for "
+        "the weights"
+    )
+    known = [
+        (
+            f"(10*b*s + 2)*{each}",
+            "yours is for halves in a row; side by side they share a gather, "
+            "and a scatter",
+        ),
+        (f"10*b*s*{each}", "yours is for halves in a row, without the gain"),
+        (f"(4*b*s + 2)*{each}", again),
+        (f"4*b*s*{each}", again),
+        (
+            f"5*b*s*{each}",
+            "you leave out the gain, which has seen a chip's own tokens only",
+        ),
+        (
+            f"(5*b*s + 1)*{each}",
+            "the gain's gradient is wanted whole on each chip: an AllReduce",
+        ),
+        (f"(10*b*s + 4)*{each}", "you count bytes, not elements"),
+        (f"(6*b*s + 2)*{each}", "attention and MLP read one gathered array"),
+    ]
+    scattered = "the second scatter brings what nobody reads"
     compare.formula(
         "layer",
         student.expression("layer"),
         "b s h t",
-        _elements_sent,
+        _beside_sent,
         points,
         closed=True,
-        likely=[
-            (
-                f"8*{whole}",
-                "yours is for halves in a row; side by side they need one f "
-                "and one g",
-            ),
-            (
-                f"6*{whole}",
-                "you have three AllReduces; what both halves make is added on "
-                "the chip, forward and backward",
-            ),
-            ("4*b*s*h", "yours is the limit of many chips"),
-            (
-                f"2*{whole}",
-                "you take one pass, or let an AllReduce send its array once; "
-                "it sends it almost twice",
-            ),
-            (f"16*{whole}", "you count bytes, not elements"),
-        ],
+        likely=[*known, ("(5*b*s + 2)*h", "yours is the limit of many chips")],
     )
     compare.formula(
         "recomputed",
         student.expression("recomputed"),
         "b s h t",
-        functools.partial(_elements_sent, forwards=2),
+        functools.partial(_beside_sent, again=True),
         points,
         closed=True,
         likely=[
-            (f"4*{whole}", "you run the forward pass once; it runs twice"),
-            (f"8*{whole}", "you run everything twice"),
-            ("6*b*s*h", "yours is the limit of many chips"),
+            (
+                f"(7*b*s + 2)*{each}",
+                "you run the whole forward pass again; backward gathers the "
+                f"norm's output anyway, and {scattered}",
+            ),
+            (
+                f"(6*b*s + 2)*{each}",
+                "you gather the norm's output twice, or scatter once more; "
+                f"backward gathers it anyway, and {scattered}",
+            ),
+            (f"2*(5*b*s + 2)*{each}", "you run everything twice"),
+            *known,
         ],
     )
     compare.limit(
@@ -885,17 +1109,17 @@ def check_elements(points):
         "b s h t",
         of="t",
         likely=[
-            ("2*b*s*h", "you count an AllReduce once"),
-            ("6*b*s*h", "yours is the limit of `recomputed`"),
-            ("8*b*s*h", "yours is the limit for halves in a row"),
+            ("5*b*s*h", "your gain is gone; it is small, and it stays"),
+            ("(7*b*s + 2)*h", "a second scatter brings what nobody reads"),
+            ("(10*b*s + 2)*h", "yours is the limit for halves in a row"),
         ],
     )
 
 
-def grade_elements():
+def grade_beside():
     """Question 8 at other points."""
-    draw = question.draw("elements")
-    check_elements(draw.integers(1, 9, (6, 4)).tolist())
+    draw = question.draw("beside")
+    check_beside(draw.integers(1, 9, (6, 4)).tolist())
 
 
 def _gated_mlp(In, W_in, W_gate, W_out):
@@ -929,91 +1153,159 @@ def _share_of_math(Y, F, C, W, matrices=3, sends=2):
     return math / (math + V * sends / 2 / W)
 
 
-def _tried_degree(F, heads, kv_heads, node, C, W, part, whole=True, **how):
+def _rate(chip, Y, way="right"):
+    """Bytes/s of a gather among Y chips, or what a mistake takes for it."""
+    inside, size = hw.axis_bw(chip), chip.node_size
+    if chip.axes:
+        closed = {"ring": True, "line": False}.get(way, hw.wraps(chip, Y))
+        return hw.axis_bw(chip, closed)
+    size = {"eight": 8, "full": size - 1}.get(way, size)
+    if size >= Y or way == "port":
+        return inside
+    size += way == "full"
+    cards = size * chip.dcn_bw
+    slower = min(inside, cards)
+    in_turn = 1 / (1 / inside + 1 / cards)
+    mistakes = {"card": chip.dcn_bw, "turn": in_turn, "cards": cards}
+    return mistakes.get(way, slower)
+
+
+def _tried_degree(
+    name, chips, F, heads, kv_heads, part, whole=True, way="right", **how
+):
     """The largest of all powers of two that may be, one after the other."""
-    powers = [2**k for k in range(9) if 2**k <= node]
-    fits = [Y for Y in powers if heads % Y == 0]
+    chip = hw.chip(name)
+    fits = [2**k for k in range(1, 9) if 2**k <= chips]
+    fits = [Y for Y in fits if heads % Y == 0]
     fits = [Y for Y in fits if kv_heads % Y == 0 or not whole]
-    return max(Y for Y in fits if _share_of_math(Y, F, C, W, **how) >= part)
-
-
-V5P_W = 2 * hw.V5P.link_bw
+    return max(
+        [1]
+        + [
+            Y
+            for Y in fits
+            if _share_of_math(Y, F, chip.flops, _rate(chip, Y, way), **how)
+            >= part
+        ]
+    )
 
 
 @question.visible(
     "degree",
-    (28672, 64, 8, 16, hw.V5P.flops, V5P_W, 0.6),
-    (28672, 64, 64, 16, hw.V5P.flops, V5P_W, 0.6),
-    (14336, 32, 8, 8, hw.H100.flops, hw.H100.link_bw, 0.6),
-    (2**12, 64, 64, 64, 6.0 * 2**40, 2.0**32, 0.5),
-    (256, 64, 64, 64, 1e15, 1e11, 0.99),
-    (2**16, 64, 64, 6, 1e14, 9e11, 0.1),
-    (2**16, 64, 64, 4, 1e14, 9e11, 0.1),
-    (2**16, 64, 4, 64, 1e14, 9e11, 0.1),
-    (2**16, 8, 64, 64, 1e14, 9e11, 0.1),
+    ("v5p", 16, 28672, 64, 8, 0.6),
+    ("v5p", 16, 28672, 64, 64, 0.6),
+    ("h100", 64, 28672, 64, 64, 0.5),
+    ("h100", 64, 28672, 64, 64, 0.53),
+    ("h100", 8, 14336, 32, 8, 0.54),
+    ("v5e", 16, 14336, 64, 64, 0.5),
+    ("v5p", 8, 1024, 64, 64, 0.2),
+    ("v5p", 8, 1024, 64, 64, 0.9),
+    ("v5p", 12, 2**16, 64, 64, 0.1),
+    ("h100", 64, 2**16, 96, 12, 0.1),
+    ("gb200", 144, 2**16, 128, 128, 0.3),
+    ("h100", 64, 2**16, 8, 64, 0.1),
 )
-def check_degree(F, heads, kv_heads, node, C, W, part):
+def check_degree(name, chips, F, heads, kv_heads, part):
     """Question 9: the largest power of two that TP should have."""
-    given = F, heads, kv_heads, node, C, W, part
-    expected, most = _tried_degree(*given), max(node, heads, 256)
-    wider = F, heads, kv_heads, most, C, W, part
-    compare.equal(
-        f"degree({F}, {heads}, {kv_heads}, {node}, {C:g}, {W:g}, {part:g})",
-        student.call("degree", *given),
-        expected,
-        likely=[
+    given = name, chips, F, heads, kv_heads, part
+    chip, expected = hw.chip(name), _tried_degree(*given)
+    likely = [
+        (_tried_degree(*given, way="port"), "you give cards a port's speed"),
+        (
+            _tried_degree(name, min(chips, chip.node_size), *given[2:]),
+            "you end at the node; eight cards side by side are fast",
+        ),
+        (
+            _tried_degree(*given, way="card"),
+            "you send all of V through one card; each GPU of a node has one, "
+            "and fetches its own share",
+        ),
+        (
+            _tried_degree(*given, way="turn"),
+            "you add up cards and ports; the slower of the two counts",
+        ),
+        (
+            _tried_degree(*given, way="cards"),
+            "you take the cards, but the port is slower",
+        ),
+        (
+            _tried_degree(*given, way="eight"),
+            f"your node has eight GPUs; this one has {chip.node_size}",
+        ),
+        (
+            _tried_degree(*given, way="full"),
+            "you let a node that is full use its cards",
+        ),
+    ]
+    if chip.axes:
+        likely = [
             (
-                _tried_degree(*given[:-1], part * (1 + 1e-9)),
-                "you ask for more than that part of the time; exactly it is "
-                "enough",
+                _tried_degree(*given, way="ring"),
+                "you have rings of any length; a short axis is a line",
             ),
             (
-                _tried_degree(*given, whole=False),
-                "you copy key-value heads",
+                _tried_degree(*given, way="line"),
+                "you have lines; an axis that closes works both ways round",
             ),
-            (_tried_degree(*wider), "you go beyond the node"),
-            (
-                _tried_degree(*given, matrices=2),
-                "you count two matrices; a gated MLP has three, and sends one "
-                "gather and one scatter for them",
-            ),
-            (
-                _tried_degree(*given, sends=4),
-                "you use AllReduces; a gather and a scatter are enough",
-            ),
-            (
-                _tried_degree(*given[:-1], part / (1 + part)),
-                "you let them overlap, or take the share of the wrong whole; "
-                "arithmetic and communication take turns",
-            ),
-            (
-                _tried_degree(*given[:-1], 0.0),
-                "you leave out the time that wires take",
-            ),
-            (2 * expected, "yours is one doubling too many"),
-            (expected // 2, "yours is one doubling too few"),
-            (8, "yours is 8 whatever is asked"),
-            (1, "you find no way at all; more chips would do"),
-        ],
-    )
+        ]
+    likely += [
+        (_tried_degree(*given, whole=False), "you copy key-value heads"),
+        (
+            _tried_degree(*given, matrices=2),
+            "you count two matrices; a gated MLP has three",
+        ),
+        (
+            _tried_degree(*given, sends=4),
+            "you use AllReduces; a gather and a scatter are enough",
+        ),
+        (
+            _tried_degree(*given[:-1], part / (1 + part)),
+            "you let arithmetic and communication overlap",
+        ),
+        (_tried_degree(*given[:-1], 0.0), "you leave out the wires"),
+    ]
+    asked = f"degree({name!r}, {chips}, {F}, {heads}, {kv_heads}, {part:g})"
+    got = compare.whole_number(asked, student.call("degree", *given))
+    if got != expected:
+        reason = _what_fails(got, *given)
+        known = [sentence for value, sentence in likely if value == got]
+        if 1 <= len(known) <= 2:
+            reason += f"; perhaps {', or '.join(known)}"
+        compare.wrong(asked, got, reason)
+
+
+def _what_fails(Y, name, chips, F, heads, kv_heads, part):
+    """What is not so with this many ways, in words."""
+    if Y not in [2**k for k in range(12)]:
+        return "expected a power of two"
+    if chips < Y:
+        return f"there are {chips} chips, no more"
+    if heads % Y:
+        return f"that does not divide {heads} query heads"
+    if kv_heads % Y:
+        return f"that does not divide {kv_heads} key-value heads"
+    chip = hw.chip(name)
+    share = _share_of_math(Y, F, chip.flops, _rate(chip, Y))
+    if Y > 1 and share < part:
+        return f"there arithmetic takes {share:.0%} of the time, too little"
+    return "a larger group still meets all three conditions"
 
 
 def grade_degree():
-    """Question 9 with other models and chips."""
+    """Question 9 with other models and machines."""
     draw = question.draw("degree")
-    for _ in range(8):
+    machines = {"v5p": 64, "v5e": 16, "h100": 64, "gb200": 144}
+    for name in [*machines, *machines]:
         F = 256 * int(draw.integers(8, 300))
         heads = int(draw.choice([24, 40, 64, 128]))
         few = heads // int(draw.choice([1, 2, 8]))
-        node = int(draw.choice([4, 6, 8, 16, 64]))
-        C, W = float(draw.uniform(2e14, 2e15)), float(draw.uniform(9e10, 9e11))
+        chips = int(draw.integers(4, machines[name] + 1))
         part = float(draw.choice([0.3, 0.45, 0.6, 0.8, 0.9]))
-        check_degree(F, heads, few, node, C, W, part)
-    for Y in (2, 8, 32):  # just possible, and just not
-        F, C, W = 256 * int(draw.integers(8, 300)), 5e14, 3e11
-        for near in (0.99, 1.01):
-            part = near * _share_of_math(Y, F, C, W)
-            check_degree(F, 64, 64, 64, C, W, part)
+        check_degree(name, chips, F, heads, few, part)
+    for name, Y in (("v5p", 16), ("h100", 8), ("h100", 32)):
+        F, chip = 256 * int(draw.integers(8, 300)), hw.chip(name)
+        for near in (0.99, 1.01):  # just possible, and just not
+            share = _share_of_math(Y, F, chip.flops, _rate(chip, Y))
+            check_degree(name, 64, F, 64, 64, near * share)
 
 
 def _measured(speeds, chips, sequences):
