@@ -495,6 +495,34 @@ def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
     return [2 * w, 2 * t, back, (2 if In_kept else 3) * t]
 
 
+# %% bytes wrong: one array over Y in backward
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    weights, tokens = matrices * D * F // Y, 2 * B * D // X
+    gathered = 0 if W_kept else 2 * weights
+    back = (1 if In_kept else 2) * tokens
+    return [2 * weights, 2 * tokens, gathered + gradient * weights, back]
+
+
+# %% bytes wrong: activations as wide as gradients of weights
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    weights, tokens = matrices * D * F // Y, B * D // X
+    gathered = 0 if W_kept else 2 * weights
+    back = (2 if In_kept else 3) * tokens * gradient
+    return [2 * weights, 4 * tokens, gathered + gradient * weights, back]
+
+
+# %% bytes wrong: the table of the plain block in bf16
+def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
+    over_X, over_Y = D * F // Y, B * D // X
+    back = 4 if W_kept else 8
+    return [
+        4 * over_X,
+        4 * over_Y,
+        back * over_X,
+        (4 if In_kept else 6) * over_Y,
+    ]
+
+
 # %% bytes right: closed forms
 def mixed_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
     back = matrices * D * F // Y * (gradient + 2 - 2 * W_kept)
@@ -547,9 +575,21 @@ best_X = sympy.sqrt(5 * B * N / (8 * F))
 # %% best wrong: rounded
 best_X = "floor(sqrt(5*B*N*W_X/(8*F*W_Y)) + 1/2)"
 
+# %% best wrong: what moves over X and over Y exchanged
+best_X = sympy.sqrt(8 * B * N * W_X / (5 * F * W_Y))
+
+
+# %% best wrong: fewer of X with more chips
+best_X = sympy.sqrt(5 * B * W_X / (8 * F * N * W_Y))
+
+
 # %% best right: from the derivative of the sum
 added = 16 * F * X / (N * W_X) + 10 * B / (X * W_Y)
 [best_X] = sympy.solve(sympy.diff(added, X), X)
+
+# %% best right: with a root that Python rounds
+best_X = 0.625**0.5 * sympy.sqrt(B * N * W_X / (F * W_Y))
+
 
 # %% best right: as text, factor by factor
 best_X = "(B/F)**(1/2)*(W_X/W_Y)**(1/2)*(5*N/8)**(1/2)"
@@ -616,12 +656,36 @@ def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
     return alpha_X / Y * (1 if overlap else F / left)
 
 
+# %% tokens wrong: equally long is too long, overlapped
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    if Y * alpha_Y >= F:
+        return np.inf
+    tokens = alpha_X / Y
+    return tokens if overlap else tokens * F / (F - Y * alpha_Y)
+
+
+# %% tokens wrong: a batch is enough that arithmetic and TP leave nothing of
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    if Y * alpha_Y > F:
+        return np.inf
+    tokens = alpha_X / Y
+    return tokens if overlap else tokens * F / max(F - Y * alpha_Y, 1e-9)
+
+
+# %% tokens wrong: rounded up to whole tokens
+def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
+    if Y * alpha_Y > F or (Y * alpha_Y == F and not overlap):
+        return np.inf
+    tokens = alpha_X / Y
+    return np.ceil(tokens if overlap else tokens * F / (F - Y * alpha_Y))
+
+
 # %% tokens right: shares of the arithmetic
 def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
     share = Y * alpha_Y / F  # that activations take
-    if share >= 1:
-        return np.inf
     tokens = alpha_X / Y
+    if share > 1 or (share == 1 and not overlap):
+        return np.inf
     if not overlap:
         tokens /= 1 - share
     return tokens
@@ -640,10 +704,6 @@ def tokens_needed(F, Y, alpha_X, alpha_Y, overlap):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if busy(middle) else (middle, high)
     return high
-
-
-# %% tokens equivalent: line 5: `Y * alpha_Y < F` with LtE
-# Just at a border both verdicts are right, and rounding decides.
 
 
 # %% tie wrong: one gather of each
@@ -672,6 +732,14 @@ tie = m * F * (4 + g) / 8
 
 # %% tie wrong: upside down
 tie = 2 * a / (m * F * (4 + g))
+
+# %% tie wrong: the forward pass of FSDP
+tie = m * F / a
+
+
+# %% tie wrong: g counted twice
+tie = m * F * (2 + g) / a
+
 
 # %% tie right: solved
 [tie] = sympy.solve(4 * m * D * F + g * m * D * F - 2 * a * B * D, B)
@@ -1012,6 +1080,48 @@ def ways(sequences, length, F, nodes, node, port, switch):
     return min(found)[1] if found else 1
 
 
+# %% ways wrong: no gate
+def ways(sequences, length, F, nodes, node, port, switch):
+    found = []
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y == 0 and sequences >= X:
+            weights, tokens = 4 * F / Y, 4 * sequences * length / X
+            over_X = weights / (node / Y * port)
+            if node > Y:
+                over_X = max(over_X, weights / switch)
+            found.append((over_X + tokens / switch * (Y > 1), Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: one activation
+def ways(sequences, length, F, nodes, node, port, switch):
+    found = []
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y == 0 and sequences >= X:
+            weights, tokens = 6 * F / Y, 2 * sequences * length / X
+            over_X = weights / (node / Y * port)
+            if node > Y:
+                over_X = max(over_X, weights / switch)
+            found.append((over_X + tokens / switch * (Y > 1), Y))
+    return min(found)[1] if found else 0
+
+
+# %% ways wrong: activations move without TP
+def ways(sequences, length, F, nodes, node, port, switch):
+    found = []
+    for Y in range(1, node + 1):
+        X = nodes * node // Y
+        if node % Y == 0 and sequences >= X:
+            weights, tokens = 6 * F / Y, 4 * sequences * length / X
+            over_X = weights / (node / Y * port)
+            if node > Y:
+                over_X = max(over_X, weights / switch)
+            found.append((over_X + tokens / switch, Y))
+    return min(found)[1] if found else 0
+
+
 # %% ways right: divisors first, times in a dict
 def ways(sequences, length, F, nodes, node, port, switch):
     divisors = [Y for Y in range(1, node + 1) if node % Y == 0]
@@ -1243,6 +1353,57 @@ def can_use(B, N, gated, overlap, hbm):
         if (max(terms) if overlap else sum(terms)) <= each:
             return [*found, "mixed"]
         Y = Y * 2
+    return found
+
+
+# %% use wrong: a gate is kept for backward, too
+def can_use(B, N, gated, overlap, hbm):
+    states, kept = (
+        10 * params,
+        2 * layers * B * (width + (3 if gated else 2) * hidden),
+    )
+    each, fits = B / N, (states + kept) / N < hbm
+    enough = each > flops / W / 3
+    found = ["dp"] if enough and states + kept / N < hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    wide = hidden * 3 / 2 if gated else hidden
+    for X in range(2, N):
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if N % X == 0 and fits and took < each * wide * W / flops:
+            return [*found, "mixed"]
+    return found
+
+
+# %% use wrong: the mixture may have one chip along Y
+def can_use(B, N, gated, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    each, fits = B / N, (states + kept) / N < hbm
+    enough = each > flops / W / 3
+    found = ["dp"] if enough and states + kept / N < hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    wide = hidden * 3 / 2 if gated else hidden
+    for X in range(2, N + 1):
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if N % X == 0 and fits and took < each * wide * W / flops:
+            return [*found, "mixed"]
+    return found
+
+
+# %% use wrong: data parallelism moves nothing forward
+def can_use(B, N, gated, overlap, hbm):
+    states, kept = 10 * params, 2 * layers * B * (width + 2 * hidden)
+    each, fits = B / N, (states + kept) / N < hbm
+    enough = each > flops / W / 3
+    found = ["dp"] if states + kept / N < hbm else []
+    found = found + ["fsdp"] if enough and fits else found
+    wide = hidden * 3 / 2 if gated else hidden
+    for X in range(2, N):
+        terms = wide * X / (N * 2), B / X
+        took = max(terms) if overlap else sum(terms)
+        if N % X == 0 and fits and took < each * wide * W / flops:
+            return [*found, "mixed"]
     return found
 
 
@@ -1489,6 +1650,42 @@ question_4 = {
     "2M added": [2048, 1, 1.149],
     "2M added, gated": [512, 4, 1.222],
 }
+
+# %% question wrong: two thirds of the arithmetic on the H100s
+at_peak = 6 * params * 1e6 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [256, 4, 0.394, at_1024 / 0.394],
+}
+
+
+# %% question wrong: the H100s have the FLOP/s of a v5p
+at_peak = 6 * params * 1e6 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [256, 4, 0.591, at_1024 / 0.591],
+}
+
+
+# %% question wrong: a million is a power of two
+at_peak = 6 * params * 2**20 / (2048 * flops)
+at_1024 = 6 * params * 488 * 4096 / (1024 * hw.H100.flops)
+question_4 = {
+    "1M": [512, 4, 1.355, at_peak],
+    "1M added": [512, 4, 0.719, at_peak / 0.719],
+    "2M added": [2048, 1, 1.149, 2 * at_peak],
+    "2M added, gated": [512, 4, 1.222, 2 * at_peak],
+    "H100s": [256, 4, 0.591, at_1024 / 0.591],
+}
+
 
 # %% question right: every split, tried
 question_4 = {}
@@ -1801,6 +1998,22 @@ most_chips = 9 * B * F * m * M_X / (80 * alpha**2)
 
 # %% chips wrong: FSDP alone
 most_chips = B * (M_X + M_Y) / alpha
+
+# %% chips wrong: the forward pass of a plain block
+most_chips = B * F * M_X * M_Y / (4 * alpha**2)
+
+
+# %% chips wrong: alpha once
+most_chips = 9 * m * B * F * M_X * M_Y / (80 * alpha)
+
+
+# %% chips wrong: without the axes
+most_chips = 9 * m * B * F / (80 * alpha**2)
+
+
+# %% chips wrong: the forward pass, overlapped
+most_chips = B * F * M_X * M_Y / alpha**2
+
 
 # %% chips right: solved
 n = sympy.symbols("n", positive=True)

@@ -21,6 +21,33 @@ from shardlab import cost, count, hw, plan
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "check_backward",
+    "check_best",
+    "check_bytes",
+    "check_chips",
+    "check_forward",
+    "check_question",
+    "check_split",
+    "check_tie",
+    "check_tokens",
+    "check_use",
+    "check_ways",
+    "check_window",
+    "grade_backward",
+    "grade_best",
+    "grade_bytes",
+    "grade_chips",
+    "grade_forward",
+    "grade_question",
+    "grade_split",
+    "grade_tie",
+    "grade_tokens",
+    "grade_use",
+    "grade_ways",
+    "grade_window",
+]
+
 TOKENS = P(("X", "Y"), None)  # [B_XY, D]
 COLUMNS, ROWS = P(None, ("Y", "X")), P(("Y", "X"), None)  # [., F_YX], [F_YX, .]
 
@@ -344,6 +371,17 @@ def check_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
                 "yours is right if In was "
                 + ("not kept" if In_kept else "kept"),
             ),
+            *(
+                [
+                    (
+                        changed(gradient=2),
+                        "your gradients of weights travel in bf16, or you take "
+                        "weights for kept",
+                    )
+                ]
+                if gradient == 4 and not W_kept
+                else []
+            ),
             (
                 changed(W_kept=not W_kept),
                 "yours is right if the weights were "
@@ -363,6 +401,19 @@ def check_bytes(B, D, F, X, Y, matrices, In_kept, W_kept, gradient):
                 "the weights are gathered in bf16, whatever their gradients",
             ),
             (changed(matrices=2), "you count two matrices"),
+            (
+                changed(matrices=2, gradient=2),
+                "you count two matrices, and their gradients in bf16",
+            ),
+            (
+                [*exact[:3], exact[3] - a],
+                "backward over Y dOut comes in and dIn goes out; yours has one "
+                "of the two",
+            ),
+            (
+                [*exact[:3], exact[3] * gradient // 2],
+                "activations travel in bf16, whatever gradients of weights do",
+            ),
             (
                 [exact[0], matrices * a, *exact[2:]],
                 "one gather of In serves all products that need it",
@@ -480,6 +531,14 @@ def check_best(points):
                 "them",
             ),
             ("sqrt(8*F*N*W_Y/(5*B*W_X))", "yours is the best Y"),
+            (
+                root(8, 5),
+                "you exchange what moves over X and what moves over Y",
+            ),
+            (
+                "sqrt(5*B*W_X/(8*F*N*W_Y))",
+                "your X shrinks when there are more chips",
+            ),
             ("5*B*N*W_X/(8*F*W_Y)", "you forget a square root"),
             ("sqrt(5*B*N/(8*F))", "you leave out the bandwidths"),
             (f"floor({root(5, 8)})", "X need not be whole here"),
@@ -532,6 +591,8 @@ V5P_ALPHA = hw.V5P.flops / hw.axis_bw(hw.V5P)
     (13_824, 8, V5P_ALPHA, V5P_ALPHA / 2, False),
     (14_336, 3, 19_800.0, 2200.0, False),
     (6000, 3, 19_800.0, 2200.0, False),
+    (8000, 4, 1000.0, 2000.0, True),  # TP takes just what arithmetic takes
+    (8000, 4, 1000.0, 2000.0, False),
 )
 def check_tokens(F, Y, alpha_X, alpha_Y, overlap):
     """Question 5: the tokens that each chip needs if Y is given."""
@@ -550,7 +611,10 @@ def check_tokens(F, Y, alpha_X, alpha_Y, overlap):
             )
         return
     if never:
-        compare.wrong(asked, got, "you say never; a large batch is enough")
+        words = "you say never; a large batch is enough"
+        if Y * alpha_Y == F:
+            words += ": communication may take as long as arithmetic"
+        compare.wrong(asked, got, words)
     other = _searched_tokens(F, Y, alpha_X, alpha_Y, not overlap)
     compare.close(
         asked,
@@ -563,6 +627,10 @@ def check_tokens(F, Y, alpha_X, alpha_Y, overlap):
                 "yours is the threshold at the best Y; here Y is given",
             ),
             (alpha_X, "you forget that X has a Y-th of the chips"),
+            *(
+                (rounded(exact), "asked is a real number; you round")
+                for rounded in (math.floor, math.ceil)
+            ),
             (alpha_X * Y, "more chips along Y make the weights smaller"),
             (exact * Y, "you give the tokens of a group, not of a chip"),
             (2 * alpha_X / Y, "one time is not twice the other here"),
@@ -585,6 +653,8 @@ def grade_tokens():
         for part in (0.4, 0.97, 1.03):
             F = round(Y * alpha_Y / part)
             check_tokens(F, Y, alpha_X, alpha_Y, overlap)
+    # Less than one FLOP of a token is left for the weights.
+    check_tokens(8000, 4, float(draw.integers(500, 2000)), 1999.9, False)
 
 
 def _counted_tie(F, m, g, a):
@@ -607,6 +677,12 @@ def check_tie(points):
         points,
         likely=[
             ("F", "yours compares one gather of each"),
+            (
+                "m*F/a",
+                "FSDP gathers weights in backward again, and scatters their "
+                "gradients",
+            ),
+            ("m*F*(2 + g)/a", "g counts bytes; you double it"),
             ("3*F/2", "yours is without gate, in bf16, with In kept"),
             ("m*F*(2 + g)/(2*a)", "FSDP gathers weights twice, in both passes"),
             ("3*m*F/a", "yours has gradients in bf16, whatever g is"),
@@ -699,6 +775,7 @@ def check_split(sequences, length, F, heads, N, overlap):
     mixed = [pair for pair in pairs if pair[1] > 1]
     few = [pair for pair in every if heads % pair[1] == 0]
     any_heads = [pair for pair in every if pair[0] <= sequences]
+    other = "added" if overlap else "overlapped"
     for pair, sentence in (
         (best[0][::-1], "you exchange X and Y"),
         *(
@@ -720,18 +797,6 @@ def check_split(sequences, length, F, heads, N, overlap):
                     _times_of(mixed, B, F, overlap),
                     "FSDP alone would be faster, on three axes",
                 ),
-                (
-                    _times_of(pairs, B, F, not overlap),
-                    "yours is the best one for the other convention",
-                ),
-                (
-                    _times_of(pairs, B, F, overlap, alone=2),
-                    "FSDP alone has three axes",
-                ),
-                (
-                    _times_of(pairs, B, F, overlap, gated=True),
-                    "yours is the best one with a gate",
-                ),
             )
             for pair in (_fastest(options) if options else ())
         ),
@@ -746,7 +811,26 @@ def check_split(sequences, length, F, heads, N, overlap):
             "your X has chips without a sequence, or your Y does not divide "
             "the heads, or is no power of two",
         )
-    compare.wrong(asked, got, "another split moves its bytes faster")
+    others = [
+        (_times_of(pairs, B, F, not overlap), "traffic is " + other),
+        (_times_of(pairs, B, F, overlap, alone=2), "FSDP alone has two axes"),
+        (_times_of(pairs, B, F, overlap, gated=True), "the block has a gate"),
+        (_times_of(pairs, 2 * B, F, overlap), "X has one axis as well"),
+        (_times_of(pairs, sequences, F, overlap), "sequences have one token"),
+    ]
+    ifs = _best_if(found, [(_fastest(took), words) for took, words in others])
+    compare.wrong(asked, got, f"another split moves its bytes faster{ifs}")
+
+
+def _best_if(found, others):
+    """What would make an answer the best, in words, if few things would.
+
+    others  pairs: what is best in other circumstances, and these in words
+    """
+    words = [words for best, words in others if found in best]
+    return f"; yours would be it if {', or if '.join(words)}" * (
+        0 < len(words) < 3
+    )
 
 
 def grade_split():
@@ -842,23 +926,33 @@ def check_ways(sequences, length, F, nodes, node, port, switch):
             "yours is the least that the sequences allow; is the network the "
             "bottleneck, or the switch?",
         ),
-        (
-            near,
-            "your W_X is one port whatever Y is; GPUs of a node fetch for "
-            "each other",
-        ),
-        *(
-            (Y, "you let every gather pass the ports and then the switch")
-            for Y in _in_turn(seconds, *given)
-        ),
-        *(
-            (Y, "you leave out the ports, which bring in each layer")
-            for Y in _in_turn(seconds, *given, far=0)
-        ),
     ):
         if found == value:
             compare.wrong(asked, got, sentence)
-    compare.wrong(asked, got, "another Y moves its bytes faster")
+    others = [
+        ([near], "W_X were one port whatever Y is"),
+        (_in_turn(seconds, *given), "a gather passed the ports, then switch"),
+        (_in_turn(seconds, *given, far=0), "the ports were wider than all"),
+        (_longer(seconds, *given), "traffic over X and Y ran side by side"),
+        (_longer(seconds, *given, 4, sum), "the block had no gate"),
+        (_longer(seconds, *given, 12, sum), "one activation moved, not two"),
+    ]
+    ifs = _best_if(found, others)
+    compare.wrong(asked, got, f"another Y moves its bytes faster{ifs}")
+
+
+def _longer(
+    allowed, sequences, length, F, nodes, node, port, switch, w=6, join=max
+):
+    """The best Y if X has w DF bytes, and both axes take e.g. the longer."""
+    N, B = nodes * node, sequences * length
+    took = {}
+    for Y in allowed:
+        over_X = w * F / (node * port)
+        if node > Y:
+            over_X = max(over_X, w * F / Y / switch)
+        took[Y] = join([over_X, 4 * B * Y / N / switch * (Y > 1)])
+    return _fastest(took)
 
 
 def _in_turn(allowed, sequences, length, F, nodes, node, port, switch, far=1):
@@ -955,6 +1049,8 @@ KNOWN = ["dp", "fsdp", "mixed"]
     (20_000, 4, False, True, 60e9),
     (2000, 4, False, True, 60e9),
     (318 * 1024 + 950, 1024, False, True, 1e12),
+    (10_000_000, 4096, True, True, 6.5e9),
+    (20_000, 2, False, True, 1e12),
 )
 def check_use(B, N, gated, overlap, hbm):
     """Question 9: which strategies fit and are compute-bound."""
@@ -977,6 +1073,7 @@ def _why_not(got, found, B, N, gated, overlap, hbm):
     few = cost.tokens_per_chip(hw.V5P, 3) > B / N
     share = _bytes_held(B, N, False)
     reasons = (
+        (len(set(got)) < len(got), "you name one twice"),
         (
             "dp" in got and _bytes_held(B, N, True) > hbm,
             "your data parallelism does not fit: each chip holds all "
@@ -991,42 +1088,54 @@ def _why_not(got, found, B, N, gated, overlap, hbm):
         (
             "dp" in got and few,
             f"with {B / N:.0f} tokens a chip your data parallelism is bound "
-            "by communication",
-        ),
-        (
-            found and not got and share + (N - 1) * _activations(B) / N > hbm,
-            "some fits and is compute-bound; each chip holds its share of the "
-            "batch, and so of the activations",
-        ),
-        (
-            got == _verdicts(B, N, gated, not overlap, hbm),
-            "yours is so for the other convention",
-        ),
-        (
-            got == _verdicts(B, N, not gated, overlap, hbm),
-            "yours is so " + ("without the gate" if gated else "with a gate"),
-        ),
-        (
-            got == _verdicts(B, N, gated, overlap, hbm, powers=False),
-            "some real X would do, but no X and Y that are powers of two and "
-            "at least 2",
+            "by communication, in its backward pass",
         ),
         (
             "dp" in found and "dp" not in got,
-            "you leave out data parallelism, which has enough tokens and fits",
+            "you leave out data parallelism, which has enough tokens, and fits "
+            f"in {_bytes_held(B, N, True) / 1e9:.3g} GB",
         ),
         (
             "fsdp" in found and "fsdp" not in got,
-            "you leave out FSDP, which has enough tokens and fits",
+            "you leave out FSDP, which has enough tokens, and fits in "
+            f"{share / 1e9:.3g} GB",
         ),
         (
-            "mixed" in found and "mixed" not in got,
-            "you leave out the mixture; there is a split that would do, and "
-            "it fits",
+            "mixed" in got and N < 4,
+            "your mixture has an axis of one chip",
         ),
     )
     words = [sentence for holds, sentence in reasons if holds]
-    return [*words, "no split of your mixture hides its communication"][0]
+    if words:
+        return words[0]
+    others = [
+        (
+            _verdicts(B, N, gated, not overlap, hbm),
+            "traffic were " + ("added" if overlap else "overlapped"),
+        ),
+        (
+            _verdicts(B, N, not gated, overlap, hbm),
+            "the block had " + ("no gate" if gated else "a gate"),
+        ),
+        (
+            _verdicts(B, N, gated, overlap, hbm, powers=False),
+            "X and Y could be any numbers",
+        ),
+    ]
+    how = {"M_X": 2, "M_Y": 1, "overlap": overlap, "gated": gated}
+    took = {}
+    for X, Y in cost.splits(N)[1:-1]:
+        sizes = B, MODEL.D, MODEL.F, hw.V5P, X, Y
+        part = cost.t_layer("fsdp_tp", *sizes, **how).forward
+        took[part.comm / part.math] = X, Y
+    X, Y = took[min(took)]
+    said = "leave out the mixture" if "mixed" in found else "have a mixture"
+    ifs = _best_if(got, [([names], words) for names, words in others])
+    return (
+        f"you {said}: its best split, {X} x {Y}, takes {min(took):.3f} of its "
+        f"arithmetic to communicate, and a chip holds {share / 1e9:.3g} GB"
+        + ifs.replace("would be it", "would be right")
+    )
 
 
 def _near(each, N, gated, overlap, room):
@@ -1146,7 +1255,13 @@ def check_question(key, B, overlap, gated, chip=hw.V5P):
             (1 / found[best], "yours is communication over arithmetic"),
             (other[best], "yours is the ratio of the other convention"),
             (plain[best], f"yours is another block's; {words}"),
-            (found[best] * 2 / 3, "FSDP alone has three axes"),
+            (
+                found[best] * 2 / 3,
+                "FSDP alone has three axes"
+                if chip is hw.V5P
+                else "a gate is half more arithmetic, too",
+            ),
+            (found[best] * 2**20 / 1e6, "a million is 1e6 here, not 2**20"),
             (found[best] * 100, "a ratio, and not a percentage"),
         ],
     )
@@ -1162,6 +1277,18 @@ def check_question(key, B, overlap, gated, chip=hw.V5P):
             (at_peak * found[best], "waiting makes a step longer"),
             (at_peak / 3, "yours is the forward pass alone"),
             (at_peak * N, "yours is one chip doing all of the work"),
+            (
+                at_peak / min(found[best], 1) * 2**20 / 1e6,
+                "a million is 1e6 here, not 2**20",
+            ),
+            *(
+                (
+                    at_peak / waits * chip.flops / hw.V5P.flops,
+                    "you take the FLOP/s of a v5p",
+                )
+                for waits in (1, min(found[best], 1))
+                if chip is not hw.V5P
+            ),
         ],
     )
 
@@ -1384,6 +1511,19 @@ def check_chips(points):
                 "yours is for bf16 gradients and a kept In",
             ),
             ("9*B*F*M_X*M_Y/(40*alpha**2)", "you leave out the gate"),
+            (
+                "B*F*M_X*M_Y/(4*alpha**2)",
+                "yours are the chips of the forward pass, of a plain block",
+            ),
+            (
+                "B*F*M_X*M_Y/alpha**2",
+                "yours are the chips of the forward pass, overlapped",
+            ),
+            (
+                "9*B*F*m*M_X*M_Y/(80*alpha)",
+                "what moves over X and over Y both take alpha",
+            ),
+            ("9*B*F*m/(80*alpha**2)", "you leave out the axes"),
             (
                 "9*B*F*m*(M_X + M_Y)/(80*alpha**2)",
                 "axes are multiplied here",
