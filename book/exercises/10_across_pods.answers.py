@@ -696,10 +696,10 @@ def slow_axes(grid, slice_of):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
-        slowest = 0 * max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = 0 * max(forward, backward) / 5e10
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -709,8 +709,8 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
         fits = True
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
@@ -722,23 +722,23 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 16 * part, 48 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 16 * part, 16 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
 
 
-# %% group wrong: gradients in bf16
+# %% group wrong: gradients in float32
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 4 * part + (groups - 1) / groups / k / 2
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 4 * part + (1 - k / nodes) / k
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -748,36 +748,62 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
 
 
-# %% group wrong: no gathers
+# %% group wrong: a ring sends its array once
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 0 * part, 4 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 4
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
 
 
-# %% group wrong: weights gathered once
+# %% group wrong: whole gradients cross between groups
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 4 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: no gather
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 0 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: weights gathered again, the chapter's HSDP
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 4 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -787,10 +813,23 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = forward / 2 / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: backward only
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = backward / 4 / 5e10
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -800,10 +839,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = (forward + backward) / 6 / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -813,10 +852,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + 1 / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + 1 / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -826,10 +865,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -839,10 +878,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 80e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 80e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -852,10 +891,62 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / k <= 60e9
+        fits = 16 * params / k + 2 * params / 8 <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: the weights that a node keeps are forgotten
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: the weights that it keeps are cut over the group
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 18 * params / (8 * k) <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: every GPU keeps all weights
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) + 2 * params <= 60e9
+        if nodes % k == 0 and fits and slowest <= each / 9.9e14:
+            return k
+    return 0
+
+
+# %% group wrong: room must be left
+def smallest_group(params, tokens, nodes):
+    each = tokens / (8 * nodes)
+    for k in range(1, nodes + 1):
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
+        slowest = max(forward / 2, backward / 4) / 5e10
+        fits = 16 * params / (8 * k) + 2 * params / 8 < 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return k
     return 0
@@ -865,10 +956,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        forward, backward = 2 * part, 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        forward, backward = 2 * part, 2 * part + (1 - k / nodes) / k / 2
         slowest = max(forward / 2, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = 16 * params / (8 * k) + 2 * params / 8 <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             return 8 * k
     return 0
@@ -878,9 +969,9 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each = tokens / (8 * nodes)
     for k in range(1, nodes + 1):
-        if nodes % k == 0 and 16 * params / (8 * k) <= 60e9:
-            groups, part = nodes / k, (k - 1) / k / 8
-            backward = 6 * part + (groups - 1) / groups / k
+        if nodes % k == 0 and params * (2 / k + 1 / 4) <= 60e9:
+            part = (k - 1) / k / 8
+            backward = 2 * part + (1 - k / nodes) / k / 2
             slowest = max(part, backward / 4) / 5e10
             return k if slowest <= each / 9.9e14 else 0
     return 0
@@ -890,10 +981,10 @@ def smallest_group(params, tokens, nodes):
 def smallest_group(params, tokens, nodes):
     each, found = tokens / (8 * nodes), 0
     for k in range(1, nodes + 1):
-        groups, part = nodes / k, (k - 1) / k / 8
-        backward = 6 * part + (groups - 1) / groups / k
+        part = (k - 1) / k / 8
+        backward = 2 * part + (1 - k / nodes) / k / 2
         slowest = max(part, backward / 4) / 5e10
-        fits = 16 * params / (8 * k) <= 60e9
+        fits = params * (2 / k + 1 / 4) <= 60e9
         if nodes % k == 0 and fits and slowest <= each / 9.9e14:
             found = k
     return found
@@ -904,13 +995,11 @@ def smallest_group(params, tokens, nodes):
     psi, ports, chips = params, 8 * 5e10, 8 * nodes
     found = []
     for k in (k for k in range(1, nodes + 1) if nodes % k == 0):
-        gather = 2 * psi * (1 - 1 / k) / ports
-        scatter = 2 * gather
-        between = 2 * (4 * psi / (8 * k)) * (1 - k / nodes) / 5e10
+        gather = scatter = 2 * psi * (1 - 1 / k) / ports
+        between = 2 * (2 * psi / (8 * k)) * (1 - k / nodes) / 5e10
         forward = 2 * psi * tokens / (chips * 9.9e14)
-        room = 16 * psi / (8 * k) <= 60e9
-        hides = gather <= forward
-        hides = hides and gather + scatter + between <= 2 * forward
+        room = 16 * psi / (8 * k) + 2 * psi / 8 <= 60e9
+        hides = gather <= forward and scatter + between <= 2 * forward
         if room and hides:
             found.append(k)
     return min(found, default=0)
@@ -919,9 +1008,11 @@ def smallest_group(params, tokens, nodes):
 # %% group right: all groups at once
 def smallest_group(params, tokens, nodes):
     k = np.arange(1, nodes + 1)
-    k = k[(nodes % k == 0) & (16 * params / (8 * k) <= 60e9)]
-    bytes_of_a_port = 0.75 * (1 - 1 / k) + (1 / k - 1 / nodes)
-    hides = bytes_of_a_port / 5e10 <= 4 * tokens / (8 * nodes * 9.9e14)
+    k = k[(nodes % k == 0) & (params / 4 * (8 / k + 1) <= 60e9)]
+    forward, backward = (1 - 1 / k) / 4, 1 / 4 + (1 / 2 - 1 / 4) / k
+    backward = backward - 1 / (2 * nodes)
+    bytes_of_a_flop = np.maximum(forward / 2, backward / 4)
+    hides = bytes_of_a_flop / 5e10 <= tokens / (8 * nodes * 9.9e14)
     return int(k[hides].min(initial=nodes + 1)) % (nodes + 1)
 
 
@@ -1285,24 +1376,146 @@ def finished(math, inside, across):
 # %% rounds equivalent: line 6: `max(1, int(np.ceil(talk * (1 - share) / (share * step))))` with its arguments reversed
 # The larger of two numbers is the larger in any order.
 
-# %% group equivalent: line 5: 1 becomes 2 (2)
-# More nodes than there are never divide them.
-
-# %% group equivalent: line 6: `(6 * (k - 1) / k / 8, (1 - k / nodes) / k)` is reversed
-# Their sum does not know which is which.
-
-# %% group equivalent: line 7: 990000000000000.0 becomes 990000000000001.0
-# It decides for no whole number of tokens that a cluster would have.
-
-# %% group equivalent: line 7: 50000000000.0 becomes 50000000001.0
-# It decides for no whole number of tokens that a cluster would have.
-
-# %% group equivalent: line 9: `each < needed` with LtE
-# At a tie floats may fall on either side.
-
-
 # %% most equivalent: line 4: 0.0 becomes 1.0
 # Whatever is hired makes more than a FLOP a second.
 
 # %% most equivalent: line 10: `n * chips * flops > fastest` with GtE
 # Two kinds that are equally fast are not among the cases.
+
+
+# %% tokens wrong: whole tokens
+def tokens_of_a_pod(flops, port, P, m, width):
+    return int(np.ceil(m * flops / port * width / 2 * (P - 1) / P))
+
+
+# %% tokens wrong: whole tokens of a microbatch
+def tokens_of_a_pod(flops, port, P, m, width):
+    return m * int(np.ceil(flops / port * width / 2 * (P - 1) / P))
+
+
+# %% most wrong: the first kind that will do
+def best_offer(sequences, S, offers):
+    for name, (chips, _, per_unit, per_chip, units) in offers.items():
+        for n in range(units, 0, -1):
+            tokens = sequences // n * S
+            fed = tokens >= per_unit and tokens >= chips * per_chip
+            if sequences % n == 0 and fed:
+                return [name, n]
+    return ["none", 0]
+
+
+# %% finished wrong: as if all layers were alike
+def finished(math, inside, across):
+    slowest = list(map(max, math, inside, across))
+    return math[0] + inside[0] + across[0] + sum(slowest[1:])
+
+
+# %% finished wrong: the chip waits
+def finished(math, inside, across):
+    return sum(math) + sum(map(max, inside, across))
+
+
+# %% finished wrong: a DCN that is always free
+def finished(math, inside, across):
+    made = cut = 0
+    for work, scatter in zip(math, inside):
+        made += work
+        cut = max(made, cut) + scatter
+    return cut + across[-1]
+
+
+# %% finished wrong: everything is made first
+def finished(math, inside, across):
+    cut = summed = sum(math)
+    for scatter, total in zip(inside, across):
+        cut += scatter
+        summed = max(cut, summed) + total
+    return summed
+
+
+# %% finished wrong: everything is scattered first
+def finished(math, inside, across):
+    made = cut = 0
+    for work, scatter in zip(math, inside):
+        made += work
+        cut = max(made, cut) + scatter
+    return cut + sum(across)
+
+
+# %% group equivalent: line 4: 990000000000000.0 becomes 990000000000001.0
+# It decides for no whole number of tokens that a cluster would have.
+
+
+# %% group equivalent: line 4: 50000000000.0 becomes 50000000001.0
+# It decides for no whole number of tokens that a cluster would have.
+
+
+# %% group equivalent: line 5: 1 becomes 2 (2)
+# More nodes than there are never divide them.
+
+
+# %% group equivalent: line 11: `max(gather / 2, reduce / 4) < second` with LtE
+# At a tie floats may fall on either side.
+
+
+# %% group equivalent: line 11: `max(gather / 2, reduce / 4)` with its arguments reversed
+# The larger of two is the same in either order.
+
+
+# %% columns wrong: divides each mean by its own tokens
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW / tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.psum(piece, "P")
+
+
+# %% columns wrong: divides the sum by the tokens of one chip
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.psum(piece, "P") / tokens
+
+
+# %% columns wrong: divides by the tokens of one pod
+def gradient_columns(dW, tokens):
+    piece = jax.lax.psum_scatter(
+        dW * tokens, "X", scatter_dimension=1, tiled=True
+    )
+    return jax.lax.psum(piece, "P") / jax.lax.psum(tokens, "X")
+
+
+# %% most wrong: each chip needs the tokens that a unit needs outside
+def best_offer(sequences, S, offers):
+    best, fastest = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            each = sequences // n * S / chips
+            fed = each >= per_unit and each >= per_chip
+            if sequences % n == 0 and fed and n * chips * flops > fastest:
+                best, fastest = [name, n], n * chips * flops
+    return best
+
+
+# %% most wrong: each chip gets a whole sequence
+def best_offer(sequences, S, offers):
+    best, fastest = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            tokens = sequences // n * S
+            fed = tokens >= per_unit and tokens >= chips * max(per_chip, S)
+            if sequences % n == 0 and fed and n * chips * flops > fastest:
+                best, fastest = [name, n], n * chips * flops
+    return best
+
+
+# %% most wrong: a unit needs the tokens that one chip needs inside
+def best_offer(sequences, S, offers):
+    best, fastest = ["none", 0], 0.0
+    for name, (chips, flops, per_unit, per_chip, units) in offers.items():
+        for n in range(1, units + 1):
+            fed = sequences // n * S >= max(per_unit, per_chip)
+            if sequences % n == 0 and fed and n * chips * flops > fastest:
+                best, fastest = [name, n], n * chips * flops
+    return best

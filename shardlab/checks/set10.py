@@ -21,6 +21,29 @@ from shardlab.checks.question import WrongAnswer
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, tp, zero1
 from shardlab.strategies.pods import across
 
+__all__ = [
+    "check_columns",
+    "check_finished",
+    "check_group",
+    "check_leaving",
+    "check_most",
+    "check_ports",
+    "check_rounds",
+    "check_slow",
+    "check_step",
+    "check_tokens",
+    "grade_columns",
+    "grade_finished",
+    "grade_group",
+    "grade_leaving",
+    "grade_most",
+    "grade_ports",
+    "grade_rounds",
+    "grade_slow",
+    "grade_step",
+    "grade_tokens",
+]
+
 
 def _mesh(**sizes):
     """A mesh of chips that do not exist."""
@@ -252,6 +275,11 @@ def check_columns(P, X, seed=2):
                 "different numbers of tokens, too",
             ),
             (right / total / P, "you divide by pods once more"),
+            (
+                _weighted(terms, 1 / tokens),
+                "you divide each mean by its tokens; what was divided by them "
+                "is to be multiplied",
+            ),
         ],
         show=True,
     )
@@ -270,7 +298,7 @@ def grade_columns():
         check_columns(P, X, int(seed))
 
 
-@question.visible("step", (2, 4), (3, 2))
+@question.visible("step", (3, 2), (2, 4))
 def check_step(P, X, seed=3):
     """Question 3: a step of momentum by ZeRO-1 inside each pod.
 
@@ -325,6 +353,7 @@ def _mis_stepped(W, m, terms, P, X):
     dW = terms.sum(0)
     rows = len(m) // X
     first = np.tile(W[:rows], (X, 1))
+    near = np.concatenate([W[k : k + rows] for k in range(X)])
     return [
         (_stepped(W, m, dW / (P * X)), "you took the mean, not the sum"),
         (_stepped(W, m, dW / P), "you took the mean over pods, not the sum"),
@@ -342,6 +371,15 @@ def _mis_stepped(W, m, terms, P, X):
         (_stepped(W, m, dW, 1), "you forget the rate 0.5"),
         (_stepped(W, m, terms[:X].sum(0)), "you have the sum of one pod"),
         ((W - 0.5 * dW, dW), "you forget the state"),
+        (
+            (W - 0.75 * m - 0.5 * dW, 0.75 * m + 0.5 * dW),
+            "you take 0.5 of the gradient; the rate scales all of m",
+        ),
+        ((W - 0.5 * (m + dW), m + dW), "you forget the 0.75"),
+        (
+            (_stepped(near, m, dW)[0], _stepped(W, m, dW)[1]),
+            "a chip's rows begin at its number times their count",
+        ),
         (
             (_stepped(first, m, dW)[0], _stepped(W, m, dW)[1]),
             "every chip of yours updates the first rows",
@@ -400,8 +438,8 @@ def _crossing(name, D, F, P, X, Y, width):
 
 @question.visible(
     "leaving",
-    *[(name, 96, 192, 4, 8, 2, 2) for name in _STRATEGIES],
-    *[(name, 60, 90, 3, 5, 2, 4) for name in ("zero1", "tp", "everywhere")],
+    *[(name, 120, 240, 5, 4, 3, 2) for name in _STRATEGIES],
+    *[(name, 60, 90, 5, 3, 2, 4) for name in ("zero1", "tp", "everywhere")],
     ("fsdp_tp", 40, 50, 3, 5, 2, 2),
 )
 def check_leaving(name, D, F, P, X, Y, width):
@@ -424,11 +462,18 @@ def check_leaving(name, D, F, P, X, Y, width):
     ]
     if name == "everywhere":
         likely += [
-            (2 * gradient / X * part, "you AllReduce; this one gathers"),
+            (
+                (gathers + 4 * D * F) / X * part,
+                "you take two bytes for an element of the gradient",
+            ),
             (
                 (gathers / 2 + gradient) / X * part,
-                "you gather the weights once, and backward needs them again",
+                "weights are gathered twice, in forward and in backward, and "
+                "the gradient is scattered; that is three passes",
             ),
+            (2 * gradient / X * part, "you AllReduce; this one gathers"),
+            (right / P, "what crosses is an X-th, and P no further cut"),
+            (right / Y, "it cuts over P and X; Y is no axis of it"),
             (gathers / X * part, "you forget to scatter the gradient"),
             (
                 3 * gradient / X * part,
@@ -441,7 +486,9 @@ def check_leaving(name, D, F, P, X, Y, width):
             ),
         ]
     else:
+        narrow = "you take two bytes for an element of the gradient"
         likely += [
+            *[(8 * D * F / cut * part, narrow)] * (width != 2),
             (
                 gradient / cut * part,
                 "you send half: an AllReduce has two halves, and a layer two "
@@ -454,8 +501,8 @@ def check_leaving(name, D, F, P, X, Y, width):
                 "you gather weights over P; every pod has its own",
             ),
             (
-                8 * D * F / cut * part,
-                "you take two bytes for an element of the gradient",
+                (gathers / 2 + gradient) / cut * part,
+                "you gather weights over P; every pod has its own",
             ),
             (
                 16 * D * F / cut * part,
@@ -498,10 +545,11 @@ def _tokens_that_hide(flops, port, P, m, width):
 
 @question.visible(
     "tokens_of_a_pod",
-    (4.59e14, 6.25e9, 2, 1, 2),
-    (4.59e14, 6.25e9, 3, 4, 4),
+    (4.59e14, 6.25e9, 5, 1, 2),
+    (4.59e14, 6.25e9, 5, 3, 4),
     (9.9e14, 5e10, 16, 8, 2),
-    (9.9e14, 5e10, 5, 1, 4),
+    (9.9e14, 5e10, 2, 1, 4),
+    (9.9e14, 4.7e10, 7, 3, 2),  # no whole number
 )
 def check_tokens(flops, port, P, m, width):
     """Question 5: tokens that hide the sum over pods behind the last backward.
@@ -533,6 +581,11 @@ def check_tokens(flops, port, P, m, width):
                 "you hide it behind passes that are over",
             ),
             (right * P, "you count the tokens of all pods"),
+            (-(-right // 1), "you round up; a real number was asked for"),
+            (
+                m * -(-right / m // 1),
+                "you round up a microbatch; a real number was asked for",
+            ),
         ],
     )
 
@@ -598,7 +651,12 @@ def check_slow(grid, slice_of):
             compare.wrong(asked, got, f"you name axis {axis} of {axes} axes")
     fast = [axis for axis in range(axes) if axis not in slow]
     if found == fast:
-        compare.wrong(asked, got, "you name the fast axes")
+        compare.wrong(
+            asked,
+            got,
+            "you name the fast axes: take the devices as they lie in `grid`, "
+            "and the slice of each from `slice_of`",
+        )
     for axis in set(found) - set(slow):
         compare.wrong(
             asked,
@@ -647,7 +705,7 @@ def _port_bytes(nodes, k):
     def weights(W):
         return all_gather(all_gather(W, "K", tiled=True), "X", tiled=True)
 
-    def gradients(dW):
+    def gradients(dW):  # the gathers of backward do not leave the node
         dW = psum_scatter(dW, "X", tiled=True)
         return psum(psum_scatter(dW, "K", tiled=True), "G")
 
@@ -656,13 +714,16 @@ def _port_bytes(nodes, k):
     gather = jax.shard_map(weights, in_specs=here, out_specs=Spec(), **how)
     reduce = jax.shard_map(gradients, in_specs=Spec(), out_specs=here, **how)
     W = jax.ShapeDtypeStruct((elements,), jnp.bfloat16)
-    dW = jax.ShapeDtypeStruct((elements,), jnp.float32)
-    moved = count.collectives(gather, W), count.collectives(reduce, dW)
-    forward, scatter = (
-        sum(float(count.sent(each, axis)) for axis in ("K", "G"))
+    moved = count.collectives(gather, W), count.collectives(reduce, W)
+    return tuple(
+        sum(float(count.sent(each, axis)) for axis in ("K", "G")) / elements
         for each in moved
     )
-    return forward / elements, (forward + scatter) / elements
+
+
+def _on_a_gpu(params, k):
+    """Bytes of what is cut over k nodes, and of the weights that a node has."""
+    return Fraction(16 * params, 8 * k) + Fraction(2 * params, 8)
 
 
 def _waits(tokens, nodes, k):
@@ -675,7 +736,7 @@ def _waits(tokens, nodes, k):
 
 def _smallest(params, tokens, nodes):
     for k in range(1, nodes + 1):
-        fits = nodes % k == 0 and 16 * params <= _ROOM * 8 * k
+        fits = nodes % k == 0 and _on_a_gpu(params, k) <= _ROOM
         if fits and max(_waits(tokens, nodes, k)) <= 1:
             return k
     return 0
@@ -685,22 +746,30 @@ def _refuse_group(asked, got, params, tokens, nodes):
     """Say what is wrong with a group that is not the smallest that does."""
     right = _smallest(params, tokens, nodes)
     if got == 0:
-        compare.wrong(
-            asked,
-            got,
-            "you give up, and some group will do; a larger one has more room "
-            "and sends less in backward",
+        said = (
+            "some group will do: try all that divide the nodes. A larger one "
+            "has more room, sends more in forward and less in backward"
         )
+        if question.shows():
+            there, back = _port_bytes(nodes, right)
+            gigabytes = float(_on_a_gpu(params, right)) / 1e9
+            said = (
+                f"k = {right} will do, with {gigabytes:.4g} GB. A port sends "
+                f"{there:.4g} bytes a parameter in forward, {back:.4g} in "
+                "backward"
+            )
+        compare.wrong(asked, got, f"you give up, and {said}")
     if got == 8 * right:
         compare.wrong(asked, got, "you count GPUs; nodes were asked for")
     if not 0 < got <= nodes or nodes % got:
         compare.wrong(asked, got, "your group does not divide the nodes")
-    held = 16 * params / (8 * got)
+    held = float(_on_a_gpu(params, got))
     if held > _ROOM:
         compare.wrong(
             asked,
             got,
-            f"states would take {held / 1e9:.6g} GB of each of your GPUs",
+            f"states and the weights that a node keeps would take "
+            f"{held / 1e9:.12g} GB of each of your GPUs",
         )
     for name, each, ratio in zip(
         ("forward", "backward"),
@@ -721,17 +790,20 @@ def _refuse_group(asked, got, params, tokens, nodes):
 @question.visible(
     "smallest_group",
     (8_000_000_000, 4_000_000, 64),
-    (8_000_000_000, 2_300_000, 64),
-    (70_000_000_000, 2_300_000, 64),
-    (70_000_000_000, 3_500_000, 96),
-    (70_000_000_000, 3_000_000, 96),
-    (33_000_000_000, 500_000, 12),
+    (13_000_000_000, 2_300_000, 128),
+    (8_000_000_000, 1_000_000, 64),
+    (8_000_000_000, 900_000, 64),
+    (8_000_000_000, 1_300_000, 96),
+    (70_000_000_000, 1_440_000, 96),
+    (70_000_000_000, 1_400_000, 96),
+    (80_000_000_000, 1_600_000, 96),
+    (80_000_000_001, 1_600_000, 96),
+    (100_000_000_000, 2_200_000, 128),
     (405_000_000_000, 16_000_000, 500),
-    (8_000_000_000, 1_800_000, 64),
+    (33_000_000_000, 42_000, 4),
     (70_000_000_000, 60_000, 2),
+    (26_000_000_000, 40_000, 1),
     (29_000_000_000, 40_000, 1),
-    (30_000_000_000, 1_000_000, 12),
-    (90_000_000_001, 1_000_000, 12),
 )
 def check_group(params, tokens, nodes):
     """Question 7: nodes of H100s over which HSDP should cut a model.
@@ -749,9 +821,9 @@ def grade_group():
     """Question 7 with other models and clusters."""
     draw = question.draw("group")
     for nodes in (24, 64, 90, 128):
-        for low, high in ((2000, 6000), (3500, 5000)):
+        for low, high in ((1200, 2600), (1500, 2000), (1700, 1900)):
             each = int(draw.integers(low, high))
-            params = int(draw.integers(1, 120)) * 10**9
+            params = int(draw.integers(1, 150)) * 10**9
             check_group(params, each * 8 * nodes, nodes)
 
 
@@ -909,6 +981,17 @@ def _chosen(
 
 @question.visible(
     "best_offer",
+    (
+        60,
+        1024,
+        {
+            "fours": (4, 1.0, 900, 90, 4),
+            "ones": (1, 1.0, 900, 90, 20),
+            "tens": (10, 1.0, 900, 90, 6),
+            "fives": (5, 4.0, 900, 90, 6),
+            "quick": (1, 9.0, 900, 90, 2),
+        },
+    ),
     (488, 4096, {SLICES: (*V5P, 20), NODES: (*H100, 160)}),
     (480, 8192, {NODES: (*H100, 40), SLICES: (*V5P, 19)}),
     (480, 8192, {SLICES: (*V5P, 500), NODES: (*H100, 170)}),
@@ -952,14 +1035,23 @@ def _mistaken_offers(batch, offers, right):
     for worth, words in (
         (
             lambda n, chips, flops: n * chips,
-            "you take the most chips; the chips of the other are faster",
+            "another kind does more FLOP/s with fewer chips: compare all, each "
+            "at its largest number",
         ),
         (
             lambda n, chips, flops: n,
-            "you take the most units; a unit has many chips",
+            "more units of a kind are not more FLOP/s: compare all of them",
+        ),
+        (
+            lambda n, chips, flops: flops * (1 + n / 1e9),
+            "you take the fastest chip; how many of them work?",
         ),
     ):
         yield _chosen(batch, offers, worth), words
+    for name, offer in offers.items():
+        if fed := _fed(batch, offer):
+            yield [name, max(fed)], "a later kind may reach more FLOP/s"
+            break
     fastest = max(offers, key=lambda name: offers[name][0] * offers[name][1])
     for name, words in (
         (right[0], "you name the smallest number of units"),
@@ -968,7 +1060,10 @@ def _mistaken_offers(batch, offers, right):
         if name in offers and _fed(batch, offers[name]):
             yield [name, min(_fed(batch, offers[name]))], words
     if right[1]:
-        yield ["none", 0], "some number will do; try fewer than are for hire"
+        yield (
+            ["none", 0],
+            "some number will do: try all down to one, and count tokens",
+        )
     for name in offers:
         words = "that kind cannot be fed, not even one unit of it"
         if not _fed(batch, offers[name]):
@@ -977,6 +1072,43 @@ def _mistaken_offers(batch, offers, right):
         _in_parts(batch, offers),
         "you cut sequences; are all whole, and used?",
     )
+    for kinds, words in (
+        (
+            {
+                name: (chips, flops, per_unit * chips, per_chip, units)
+                for name, (
+                    chips,
+                    flops,
+                    per_unit,
+                    per_chip,
+                    units,
+                ) in offers.items()
+            },
+            "you ask of each chip what the network outside asks of a unit",
+        ),
+        (
+            {
+                name: (chips, flops, max(per_unit, chips * batch[1]), *rest)
+                for name, (chips, flops, per_unit, *rest) in offers.items()
+            },
+            "sequences lie on a unit, and its chips share them: do not ask for "
+            "whole sequences or whole tokens on each chip",
+        ),
+        (
+            {
+                name: (chips, flops, per_unit, per_chip / chips, units)
+                for name, (
+                    chips,
+                    flops,
+                    per_unit,
+                    per_chip,
+                    units,
+                ) in offers.items()
+            },
+            "you ask of a unit what the network inside asks of each chip",
+        ),
+    ):
+        yield _chosen(batch, kinds), words
     words = "you ask for more than is needed: just enough is enough"
     yield _demanding(batch, offers), words
 
@@ -1040,6 +1172,7 @@ def _played(math, inside, across_pods):
 
 @question.visible(
     "finished",
+    ([4.0, 5.0, 1.0, 4.0], [3.0, 5.0, 5.0, 5.0], [4.0, 3.0, 6.0, 6.0]),
     ([2.0, 3.0, 1.0], [0.5, 0.5, 0.5], [1.0, 1.0, 4.0]),
     ([1.0, 1.0, 1.0, 5.0], [0.5, 2.5, 0.25, 0.5], [3.0, 3.0, 1.0, 1.0]),
     ([1.0, 4.0, 1.0], [3.0, 0.5, 3.0], [2.0, 3.0, 0.5]),
@@ -1052,6 +1185,7 @@ def check_finished(math, inside, across_pods):
     math, inside, across_pods  seconds of each layer on chip, ICI and DCN
     """
     rows = math, inside, across_pods
+    free, slowest = [0.0] * len(math), list(map(max, *rows))
     free_ICI = _played(math, [0.0] * len(math), across_pods) + sum(inside)
     compare.close(
         f"finished({math}, {inside}, {across_pods})",
@@ -1078,12 +1212,36 @@ def check_finished(math, inside, across_pods):
                 "you let no queue be busy; the networks may be behind",
             ),
             (
-                math[0] + inside[0] + sum(across_pods),
-                "you let DCN never wait",
-            ),
-            (
                 _unqueued(*rows),
                 "you let scatters overlap; ICI does one at a time",
+            ),
+            (
+                math[0] + inside[0] + sum(across_pods),
+                "your DCN never pauses after its first sum; it may wait for a "
+                "scatter",
+            ),
+            (
+                _played(math, inside, free) + across_pods[-1],
+                "your DCN is always free; it does one sum at a time",
+            ),
+            (
+                math[0] + inside[0] + across_pods[0] + sum(slowest[1:]),
+                "you let the slowest queue of each layer count, as if layers "
+                "were alike",
+            ),
+            (
+                sum(math) + sum(map(max, inside, across_pods)),
+                "your chip waits for the networks; it goes on with the next",
+            ),
+            (
+                sum(math) + _played(free, inside, across_pods),
+                "you scatter after all products; a scatter starts when its "
+                "own gradient is made",
+            ),
+            (
+                _played(math, inside, free) + sum(across_pods),
+                "you cross after all scatters; a sum starts when its own "
+                "scatter is done",
             ),
             (
                 sum(map(max, math, inside, across_pods)),
