@@ -364,10 +364,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start:
+        if came.get((k, i, s), 0) > start:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -382,10 +386,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
         if held[s] > room:
@@ -396,10 +404,14 @@ def legal(events, p, m, hop, room):
 # %% legal wrong: missing work is not missed
 def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end.get(("F", i, s), 0) > start:
             return False
@@ -414,10 +426,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(end) != 2 * p * m:
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -432,10 +448,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): t for s, k, i, t, _ in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -450,10 +470,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s - 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -468,10 +492,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e)
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -486,10 +514,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] + hop > start:
             return False
@@ -504,10 +536,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -520,10 +556,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -538,10 +578,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -557,10 +601,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held = [0] * p, [0] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3:]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -575,10 +623,14 @@ def legal(events, p, m, hop, room):
     end = {(k, i, s): e for s, k, i, _, e in events}
     if len(events) != 2 * p * m or len(end) != len(events):
         return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
     free, held, last = [0] * p, [0] * p, [-1] * p
     for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
-        other = ("F", i, s - 1) if k == "F" else ("B", i, s + 1)
-        if other in end and end[other] + hop > start or start < free[s]:
+        if came.get((k, i, s), 0) > start or start < free[s]:
             return False
         if k == "B" and end["F", i, s] > start:
             return False
@@ -600,22 +652,28 @@ def legal(events, p, m, hop, room):
     return len(events) == 2 * p * m
 
 
-# %% legal right: every pair of events
+# %% legal right: every pair of events, messages carried one by one
 def legal(events, p, m, hop, room):
     work = sorted((s, k, i) for s, k, i, _, _ in events)
     if work != [(s, k, i) for s in range(p) for k in "BF" for i in range(m)]:
         return False
+    for s in range(p):
+        for kind, to in (("F", s + 1), ("B", s - 1)):
+            sent = sorted((e[4], e[2]) for e in events if e[:2] == [s, kind])
+            clock = 0
+            for end, i in sent:
+                clock = end if clock < end else clock
+                clock += hop
+                for e in events:
+                    if e[:3] == [to, kind, i] and e[3] < clock:
+                        return False
     for a in events:
         for b in events:
-            if a is b:
+            if a is b or a[0] != b[0]:
                 continue
-            if a[0] == b[0] and a[3] < b[4] and b[3] < a[4]:
+            if a[3] < b[4] and b[3] < a[4]:
                 return False
-            ahead = a[1] == b[1] and b[0] - a[0] == (1 if a[1] == "F" else -1)
-            if a[2] == b[2] and ahead and a[4] + hop > b[3]:
-                return False
-            own = a[0] == b[0] and a[2] == b[2] and a[1] == "F"
-            if own and a[4] > b[3]:
+            if a[2] == b[2] and a[1] == "F" and a[4] > b[3]:
                 return False
         here = [e for e in events if e[0] == a[0]]
         begun = sum(e[1] == "F" and e[3] <= a[3] for e in here)
@@ -624,7 +682,38 @@ def legal(events, p, m, hop, room):
     return True
 
 
-# %% legal right: asks the library
+# %% legal right: a clock that a wire tells when it is free
+def legal(events, p, m, hop, room):
+    names = [(s, k, i) for s, k, i, *_ in events]
+    if len(set(names)) < len(names) or len(names) < 2 * p * m:
+        return False
+    by_end = sorted(events, key=lambda e: e[4])
+    for s in range(p):
+        here = sorted((e for e in events if e[0] == s), key=lambda e: e[3])
+        if any(a[4] > b[3] for a, b in zip(here, here[1:])):
+            return False
+        under_way = set()
+        for _, k, i, *_ in here:
+            if k == "B":
+                if i not in under_way:
+                    return False
+                under_way.remove(i)
+            else:
+                under_way.add(i)
+            if len(under_way) > room:
+                return False
+        for k, before in (("F", s - 1), ("B", s + 1)):
+            starts = {e[2]: e[3] for e in here if e[1] == k}
+            free_at = float("-inf")
+            for e in by_end:
+                if (e[0], e[1]) == (before, k):
+                    free_at = max(e[4], free_at) + hop
+                    if starts[e[2]] < free_at:
+                        return False
+    return True
+
+
+# %% legal wrong: the library's, whose wires carry all at once
 def legal(events, p, m, hop, room):
     names = {"F": "forward", "B": "backward"}
     given = [(s, names[k], i, start, end) for s, k, i, start, end in events]
@@ -633,6 +722,193 @@ def legal(events, p, m, hop, room):
     except ValueError:
         return False
     return max(pipeline.in_flight(found)) <= room
+
+
+# %% legal wrong: one wire into a stage, from both sides
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        wire = to
+        busy[wire] = max(busy.get(wire, 0), e) + hop
+        came[k, i, to] = busy[wire]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: one wire for both ways
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        wire = min(s, to)
+        busy[wire] = max(busy.get(wire, 0), e) + hop
+        came[k, i, to] = busy[wire]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: messages wait in the order of microbatches
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[0][1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: a message looks at the one before only, not at its wait
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        came[k, i, to] = max(busy.get((s, to), 0), e) + hop
+        busy[s, to] = e + hop
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: the gradient of the last stage takes a hop
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] + hop * (s == p - 1) > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: where one ends no other may start
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[s, to] = max(busy.get((s, to), 0), e) + hop
+        came[k, i, to] = busy[s, to]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if (
+            k == "F"
+            and start == free[s]
+            and held[s] == room - 1
+            and room < m
+            and start
+        ):
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: the latest message comes first
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        later = [x for (a, _, b), x in end.items() if (a, b) == (k, s)]
+        wait = sum(e < x < e + hop for x in later)
+        came[k, i, to] = e + hop * (1 + wait)
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
+
+
+# %% legal wrong: all stages share one wire each way
+def legal(events, p, m, hop, room):
+    end = {(k, i, s): e for s, k, i, _, e in events}
+    if len(events) != 2 * p * m or len(end) != len(events):
+        return False
+    came, busy = {}, {}
+    for (k, i, s), e in sorted(end.items(), key=lambda one: one[1]):
+        to = s + 1 if k == "F" else s - 1
+        busy[k] = max(busy.get(k, 0), e) + hop
+        came[k, i, to] = busy[k]
+    free, held = [0] * p, [0] * p
+    for s, k, i, start, stop in sorted(events, key=lambda e: e[3]):
+        if came.get((k, i, s), 0) > start or start < free[s]:
+            return False
+        if k == "B" and end["F", i, s] > start:
+            return False
+        free[s], held[s] = stop, held[s] + (1 if k == "F" else -1)
+        if held[s] > room:
+            return False
+    return True
 
 
 # %% narrow wrong: 1F1B
@@ -833,99 +1109,158 @@ def zigzag(L, p, v):
     return [list(stages.values()), hops]
 
 
-# %% halves wrong: the square has no derivative
-def input_half(dOut, Tmp, W_in, W_out):
+# %% halves wrong: derivatives, and both factors
+def input_half(dOut, G, U, W_g, W_u, W_out):
     dTmp = dOut @ W_out.T
-    return dTmp @ W_in.T, (dOut, Tmp, dTmp)
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G, U)
 
 
 def weight_half(In, kept):
-    dOut, Tmp, dTmp = kept
-    return In.T @ dTmp, (Tmp * Tmp).T @ dOut
+    dOut, dG, dU, G, U = kept
+    return In.T @ dG, In.T @ dU, (G * U).T @ dOut
 
 
-# %% halves wrong: no factor 2
-def input_half(dOut, Tmp, W_in, W_out):
-    dTmp = Tmp * (dOut @ W_out.T)
-    return dTmp @ W_in.T, (dOut, Tmp, dTmp)
-
-
-def weight_half(In, kept):
-    dOut, Tmp, dTmp = kept
-    return In.T @ dTmp, (Tmp * Tmp).T @ dOut
-
-
-# %% halves wrong: the gradients themselves are kept
-def input_half(dOut, Tmp, W_in, W_out):
-    dTmp = 2 * Tmp * (dOut @ W_out.T)
-    return dTmp @ W_in.T, (dTmp, (Tmp * Tmp).T @ dOut)
+# %% halves wrong: the derivatives exchanged
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * G, dTmp * U
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G * U)
 
 
 def weight_half(In, kept):
-    dTmp, dW_out = kept
-    return In.T @ dTmp, dW_out
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dG, In.T @ dU, Tmp.T @ dOut
 
 
-# %% halves wrong: weights are kept
-def input_half(dOut, Tmp, W_in, W_out):
-    dTmp = 2 * Tmp * (dOut @ W_out.T)
-    return dTmp @ W_in.T, (dOut, Tmp, W_out)
-
-
-def weight_half(In, kept):
-    dOut, Tmp, W_out = kept
-    dTmp = 2 * Tmp * (dOut @ W_out.T)
-    return In.T @ dTmp, (Tmp * Tmp).T @ dOut
-
-
-# %% halves wrong: the square is forgotten in dW_out
-def input_half(dOut, Tmp, W_in, W_out):
-    dTmp = 2 * Tmp * (dOut @ W_out.T)
-    return dTmp @ W_in.T, (dOut, Tmp, dTmp)
+# %% halves wrong: exchanged in the second half alone
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G * U)
 
 
 def weight_half(In, kept):
-    dOut, Tmp, dTmp = kept
-    return In.T @ dTmp, Tmp.T @ dOut
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dU, In.T @ dG, Tmp.T @ dOut
 
 
-# %% halves right: the square is kept, and not its root
-def input_half(dOut, Tmp, W_in, W_out):
-    dSquare = dOut @ W_out.T
-    dTmp = dSquare * Tmp + Tmp * dSquare
-    return dTmp @ W_in.T, {"dOut": dOut, "square": Tmp**2, "dTmp": dTmp}
-
-
-def weight_half(In, kept):
-    dW_in = jnp.einsum("bd,bf->df", In, kept["dTmp"])
-    return dW_in, jnp.einsum("bf,bd->fd", kept["square"], kept["dOut"])
-
-
-# %% halves right: half of the work with Tmp is put off
-def input_half(dOut, Tmp, W_in, W_out):
-    dSquare = dOut @ W_out.T
-    return (2 * Tmp * dSquare) @ W_in.T, (dSquare, dOut, Tmp)
+# %% halves wrong: dIn by the gate alone
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T, (dOut, dG, dU, G * U)
 
 
 def weight_half(In, kept):
-    dSquare, dOut, Tmp = kept
-    return 2 * In.T @ (Tmp * dSquare), jnp.square(Tmp).T @ dOut
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dG, In.T @ dU, Tmp.T @ dOut
+
+
+# %% halves wrong: a product has no derivative
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp, dTmp
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G * U)
+
+
+def weight_half(In, kept):
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dG, In.T @ dU, Tmp.T @ dOut
+
+
+# %% halves wrong: W_out multiplies the gate alone
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G)
+
+
+def weight_half(In, kept):
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dG, In.T @ dU, Tmp.T @ dOut
+
+
+# %% halves wrong: the factors are added
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU, G + U)
+
+
+def weight_half(In, kept):
+    dOut, dG, dU, Tmp = kept
+    return In.T @ dG, In.T @ dU, Tmp.T @ dOut
+
+
+# %% halves wrong: the product of the derivatives for that of the factors
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, dG, dU)
+
+
+def weight_half(In, kept):
+    dOut, dG, dU = kept
+    return In.T @ dG, In.T @ dU, (dG * dU).T @ dOut
+
+
+# %% halves wrong: a gradient itself is kept
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dG, dU, (G * U).T @ dOut)
+
+
+def weight_half(In, kept):
+    dG, dU, dW_out = kept
+    return In.T @ dG, In.T @ dU, dW_out
+
+
+# %% halves wrong: a weight is kept
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, (dOut, G, U, W_out)
+
+
+def weight_half(In, kept):
+    dOut, G, U, W_out = kept
+    dTmp = dOut @ W_out.T
+    return In.T @ (dTmp * U), In.T @ (dTmp * G), (G * U).T @ dOut
+
+
+# %% halves right: the factors are kept, and multiplied later
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
+    return dG @ W_g.T + dU @ W_u.T, {"dOut": dOut, "dTmp": dTmp, "G": G, "U": U}
+
+
+def weight_half(In, kept):
+    dOut, dTmp, G, U = (kept[name] for name in ("dOut", "dTmp", "G", "U"))
+    return (
+        In.T @ (dTmp * U),
+        In.T @ (dTmp * G),
+        jnp.einsum("bf,bd->fd", G * U, dOut),
+    )
 
 
 # %% halves right: by jax.vjp, twice
-def input_half(dOut, Tmp, W_in, W_out):
-    _, vjp = jax.vjp(lambda Tmp: Tmp**2 @ W_out, Tmp)
-    [dTmp] = vjp(dOut)
-    return dTmp @ W_in.T, (dTmp, Tmp, dOut)
+def input_half(dOut, G, U, W_g, W_u, W_out):
+    Tmp, vjp = jax.vjp(jnp.multiply, G, U)
+    dG, dU = vjp(dOut @ W_out.T)
+    return jnp.hstack([dG, dU]) @ jnp.hstack([W_g, W_u]).T, (dG, dU, Tmp, dOut)
 
 
 def weight_half(In, kept):
-    dTmp, Tmp, dOut = kept
-    W_in = jnp.zeros((In.shape[1], Tmp.shape[1]), In.dtype)
-    W_out = jnp.zeros((Tmp.shape[1], dOut.shape[1]), In.dtype)
-    _, back_in = jax.vjp(lambda W: In @ W, W_in)
-    _, back_out = jax.vjp(lambda W: Tmp**2 @ W, W_out)
-    return back_in(dTmp)[0], back_out(dOut)[0]
+    dG, dU, Tmp, dOut = kept
+    D, F = In.shape[1], Tmp.shape[1]
+    both = jnp.zeros((D, 2 * F), In.dtype)
+    _, back = jax.vjp(lambda W: In @ W, both)
+    [dW] = back(jnp.hstack([dG, dU]))
+    _, back = jax.vjp(lambda W: Tmp @ W, both[:, :F].T)
+    return dW[:, :F], dW[:, F:], back(dOut)[0]
 
 
 # %% filled wrong: 1F1B
@@ -1234,7 +1569,9 @@ def pipeline_forward(In, W):
     for tick in range(2 * m + p - 1):
         if tick:
             before = tick - 1
-            pairs = [(s, s + 1) for s in range(p - 1) if 0 <= before - s < 2 * m]
+            pairs = [
+                (s, s + 1) for s in range(p - 1) if 0 <= before - s < 2 * m
+            ]
             if p - 1 <= before < p - 1 + m:
                 pairs += [(p - 1, 0)]
             y = jax.lax.ppermute(y, "Z", pairs)
@@ -1504,9 +1841,6 @@ tpu_plan = (3.0, Y, 1, 512 / Y)
 # %% order equivalent: line 4: `min(2 * (p - s) - 1, m)` with its arguments reversed
 # Of two numbers the smaller one is the same in either order.
 
-# %% legal equivalent: line 8: 3 becomes 4
-# Sorted by end or by start: what does not overlap has one order.
-
 # %% best equivalent: line 4: `min((v + 1) * p - 1, v * m)` with its arguments reversed
 # Of two numbers the smaller one is the same in either order.
 
@@ -1521,3 +1855,21 @@ tpu_plan = (3.0, Y, 1, 512 / Y)
 
 # %% repaired equivalent: line 10: 0 becomes 1
 # A stage before the last one has its dx replaced before anybody sees it.
+
+
+# %% formulas wrong: a slow first stage, right for four stages
+locked = p + (2 * m + p - 2) * t
+last = 3 * (p - 1) + 3 * q * m
+first = 3 * q * m + Max(0, 3 * (3 - q))
+
+
+# %% legal equivalent: line 10: `max(busy.get((stage, to), 0), end)` with its arguments reversed
+# The later of two times is the same in either order.
+
+
+# %% legal equivalent: line 13: 3 becomes 4
+# Sorted by end or by start: what does not overlap has one order.
+
+
+# %% legal equivalent: line 14: `max(free[stage], came.get((kind, i, stage), 0))` with its arguments reversed
+# The later of two times is the same in either order.

@@ -5,8 +5,9 @@ numbers on one device; traffic is counted in the programs handed in.
 """
 
 import functools
+import heapq
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from fractions import Fraction
 
 import jax
@@ -16,6 +17,28 @@ from jax import P
 from shardlab import pipeline
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import NotAnswered, WrongAnswer
+
+__all__ = [
+    "check_best",
+    "check_filled",
+    "check_formulas",
+    "check_forward",
+    "check_halves",
+    "check_legal",
+    "check_narrow",
+    "check_order",
+    "check_plans",
+    "check_repaired",
+    "check_zigzag",
+    "grade_best",
+    "grade_formulas",
+    "grade_forward",
+    "grade_halves",
+    "grade_legal",
+    "grade_order",
+    "grade_repaired",
+    "grade_zigzag",
+]
 
 WHOLE = {"F": "forward", "B": "backward"}
 HALVES = {"F": "forward", "B": "input", "W": "weight"}
@@ -212,7 +235,7 @@ def _locked(p, m, t):
 
 @question.visible(
     "locked, last and first",
-    ([(4, 8, 2), (3, 5, 3), (2, 4, 5)],),
+    ([(4, 8, 2), (3, 5, 3), (2, 4, 5), (3, 5, 2)],),
 )
 def check_formulas(points):
     """Question 2: three formulas, at points (p, m, t or q)."""
@@ -270,6 +293,10 @@ def check_formulas(points):
             (
                 "3*q*m + (p - 1)*(3 - q)",
                 "and if it has no time to wait at all?",
+            ),
+            (
+                "3*q*m + Max(0, 3*(3 - q))",
+                "that is right for four stages; how many lie below the first?",
             ),
             *slower,
         ],
@@ -425,16 +452,89 @@ def _plain(events):
     return [[e.stage, e.kind[0].upper(), *e[2:5]] for e in events]
 
 
+def _on_wires(orders, lasts, hop):
+    """Events of stages that do their tasks in order, as early as they can.
+
+    orders  tasks of each stage, pairs of kind and microbatch
+    lasts   how long a kind of task takes
+    hop     how long a message takes; a wire carries one at a time
+    """
+    p, at, events = len(orders), [0] * len(orders), []
+    free, came, ends, busy = [0] * p, {}, {}, {}
+    while any(n < len(order) for n, order in zip(at, orders, strict=True)):
+        for s, order in enumerate(orders):
+            if at[s] == len(order):
+                continue
+            kind, i = order[at[s]]
+            first = s == (0 if kind == "F" else p - 1)
+            needs = [came.get((s, kind, i), 0 if first else None)]
+            if kind == "B":
+                needs.append(ends.get((s, i)))
+            if None in needs:
+                continue
+            start = max(free[s], *needs)
+            free[s] = end = start + lasts[kind]
+            at[s] += 1
+            events.append([s, kind, i, start, end])
+            if kind == "F":
+                ends[s, i] = end
+            to = s + 1 if kind == "F" else s - 1
+            busy[s, to] = max(busy.get((s, to), 0), end) + hop
+            came[to, kind, i] = busy[s, to]
+    return events
+
+
+def _arrivals(events, hop):
+    """When each message arrives, {(stage, kind, microbatch): time}.
+
+    A simulated clock: where work ends its message waits for its wire, and a
+    wire that is free takes the message that has waited longest.
+    """
+    clock = [(end, 1, s, kind, i) for s, kind, i, _, end in events]
+    heapq.heapify(clock)
+    waiting, idle, came = defaultdict(deque), defaultdict(lambda: True), {}
+    while clock:
+        now, ends, s, kind, i = heapq.heappop(clock)
+        wire = s, kind
+        if ends:
+            waiting[wire].append(i)
+        else:
+            came[s + 1 if kind == "F" else s - 1, kind, i] = now
+            idle[wire] = True
+        if idle[wire] and waiting[wire]:
+            message = waiting[wire].popleft()
+            heapq.heappush(clock, (now + hop, 0, s, kind, message))
+            idle[wire] = False
+    return came
+
+
 def _why_not(events, p, m, hop, room):
-    """What the simulator's check says, or None where it can happen."""
-    events = [(e[0], WHOLE[e[1]], *e[2:]) for e in events]
-    try:
-        events = pipeline.check(events, pipeline.routes(p, m), hop)
-    except ValueError as reason:
-        return str(reason).split("happen: ")[-1]
-    for s, held in enumerate(pipeline.in_flight(events)):
-        if held > room:
-            return f"stage {s} holds {held} microbatches at a time"
+    """Why a schedule cannot happen, or None where it can."""
+    times = Counter((s, kind, i) for s, kind, i, *_ in events)
+    for s, kind, i in itertools.product(range(p), "FB", range(m)):
+        if times[s, kind, i] != 1:
+            often = "twice" if times[s, kind, i] else "missing"
+            return f"{kind}{i} of stage {s} is {often}"
+    ends = {(s, i): end for s, kind, i, _, end in events if kind == "F"}
+    came, free = _arrivals(events, hop), [0] * p
+    for s, kind, i, start, end in sorted(events, key=lambda e: e[3]):
+        task = f"{kind}{i} of stage {s} starts at {start:g}"
+        if start < free[s]:
+            return f"{task}, and the stage is busy until {free[s]:g}"
+        free[s] = end
+        if start < came.get((s, kind, i), 0):
+            return f"{task}, and what it needs comes at {came[s, kind, i]:g}"
+        if kind == "B" and start < ends[s, i]:
+            return f"{task}, before its forward has ended"
+    for s in range(p):
+        moments = [
+            (start, 1) if kind == "F" else (end, -1)
+            for k, kind, _, start, end in events
+            if k == s
+        ]
+        held = itertools.accumulate(step for _, step in sorted(moments))
+        if (most := max(held)) > room:
+            return f"stage {s} holds {most} microbatches at a time"
     return None
 
 
@@ -463,7 +563,10 @@ def _ask_legal(words, events, p, m, hop, room):
     """Ask about one list of events."""
     reason = _why_not(events, p, m, hop, room)
     if reason is None:
-        said = "you refuse a schedule that can happen, and lacks nothing"
+        said = (
+            "you refuse a schedule that can happen, and lacks nothing. Which "
+            f"of its events do you refuse?\n{events}"
+        )
     else:
         said = f"you take what cannot be: {reason}"
     compare.equal(
@@ -476,8 +579,9 @@ def _ask_legal(words, events, p, m, hop, room):
 
 @question.visible(
     "legal",
-    ("GPipe", 2, 2, 0, 2, 1, 2),
-    ("1F1B", 3, 3, 1, 3, 1, 2),
+    ("GPipe", 2, 3, 2, 3, 1, 1),
+    ("1F1B", 3, 4, 2, 3, 1, 2),
+    ("1F1B", 2, 3, 3, 3, 1, 1),
     ("naive", 2, 2, 0.5, 1, 0.5, 0.5),
     ("GPipe", 1, 2, 3, 2, 1, 1),
     ("late", 1, 3, 1, 2, 1, 1),
@@ -491,14 +595,23 @@ def check_legal(name, p, m, hop, room, forward, backward, seed=0):
     forward, backward  how long these take
     seed               of the order in which events come
     """
-    events = _plain(BUILDERS[name](p, m, forward, backward, hop))
+    free = _plain(BUILDERS[name](p, m, forward, backward, hop))
+    instant = _plain(BUILDERS[name](p, m, forward, backward, 0))
+    orders = [
+        [(e[1], e[2]) for e in sorted(instant, key=lambda e: e[3]) if e[0] == s]
+        for s in range(p)
+    ]
+    lasts = {"F": forward, "B": backward}
+    events = _on_wires(orders, lasts, hop)
     for other in (room, room - 1, m):
         if other:
             _ask_legal(name, events, p, m, hop, other)
     mirrored = [[e[0], e[1], m - 1 - e[2], *e[3:]] for e in events]
     _ask_legal(f"{name}, last microbatch first", mirrored, p, m, hop, room)
     if hop:
-        hasty = _plain(BUILDERS[name](p, m, forward, backward, hop / 2))
+        words = f"{name}, as if a wire carried all at once"
+        _ask_legal(words, free, p, m, hop, room)
+        hasty = _on_wires(orders, lasts, hop / 2)
         _ask_legal(f"{name}, hops too short", hasty, p, m, hop, room)
     draw = np.random.default_rng(seed)
     for words, changed in _changed(events, forward):
@@ -510,7 +623,7 @@ def grade_legal():
     """Question 4 with other schedules."""
     draw = question.draw("legal").integers
     for name in BUILDERS:
-        p, m, hop = int(draw(2, 4)), int(draw(2, 4)), float(draw(0, 3)) / 2
+        p, m, hop = int(draw(2, 4)), int(draw(2, 4)), float(draw(0, 6)) / 2
         times = int(draw(1, 3)), int(draw(1, 4))
         check_legal(name, p, m, hop, int(draw(1, m + 1)), *times, int(draw(99)))
 
@@ -615,9 +728,9 @@ def grade_zigzag():
 # --- the halves of a backward ------------------------------------------------
 
 
-def _block(In, W_in, W_out):
+def _block(In, W_g, W_u, W_out):
     """The block whose backward is split."""
-    return (In @ W_in) ** 2 @ W_out
+    return ((In @ W_g) * (In @ W_u)) @ W_out
 
 
 @jax.jit
@@ -631,7 +744,7 @@ def _refuse_kept(kept, B, D, F):
     # What has more than four bytes can hold two numbers of the block.
     arrays = [np.asarray(x) for x in jax.tree.leaves(kept)]
     sizes = [x.size * max(1, x.itemsize // 4) for x in arrays]
-    if sum(sizes) <= B * D + 2 * B * F:
+    if sum(sizes) <= B * D + 3 * B * F:
         return
     if D * F in sizes:
         said = "weights and their gradients do not belong there"
@@ -639,13 +752,13 @@ def _refuse_kept(kept, B, D, F):
         said = "what can be made of the rest without a product can be left out"
     raise WrongAnswer(
         f"input_half: you keep {sum(sizes)} elements, and "
-        f"{B * D + 2 * B * F} are enough; {said}"
+        f"{B * D + 3 * B * F} are enough; {said}"
     )
 
 
-def _two(name, words, results):
-    """The two results of a half."""
-    if not isinstance(results, (list, tuple)) or len(results) != 2:
+def _parts(name, words, count, results):
+    """The results of a half."""
+    if not isinstance(results, (list, tuple)) or len(results) != count:
         raise WrongAnswer(f"{name} must return {words}")
     return results
 
@@ -658,59 +771,58 @@ def check_halves(B, D, F, seed=0):
     seed     of the arrays
     """
     draw = np.random.default_rng([seed, B])
-    In, W_in, W_out, dOut = (
+    In, W_g, W_u, W_out, dOut = (
         draw.integers(-2, 3, shape).astype(np.float32)
-        for shape in ((B, D), (D, F), (F, D), (B, D))
+        for shape in ((B, D), (D, F), (D, F), (F, D), (B, D))
     )
-    Tmp = In @ W_in
-    given = dOut, Tmp, W_in, W_out
+    G, U = In @ W_g, In @ W_u
+    given = dOut, G, U, W_g, W_u, W_out
     request = program.request(*given, mesh={"Z": 1})
     answer = student.program("input_half", request)
-    dIn, kept = _two("input_half", "dIn and kept", answer.run(*given))
+    both = answer.run(*given)
+    dIn, kept = _parts("input_half", "dIn and kept", 2, both)
     _refuse_kept(kept, B, D, F)
-    exact = [np.asarray(x) for x in _pulled_back(dOut, In, W_in, W_out)]
-    plain = dOut @ W_out.T
+    exact = [np.asarray(x) for x in _pulled_back(dOut, In, W_g, W_u, W_out)]
+    dTmp = dOut @ W_out.T
+    dG, dU = dTmp * U, dTmp * G
     compare.close(
         "dIn of input_half",
         dIn,
         exact[0],
         terms=B * D * F,
         likely=[
-            (plain @ W_in.T, "you leave out the derivative of the square"),
-            (exact[0] / 2, "you leave out the 2 in the square's derivative"),
-            (
-                (2 * Tmp * Tmp * plain) @ W_in.T,
-                "you take the square for its derivative",
-            ),
+            (dG @ W_g.T, "In goes into U as well"),
+            (dU @ W_u.T, "In goes into G as well"),
+            (dTmp @ (W_g + W_u).T, "you leave out what each is multiplied by"),
+            (dU @ W_g.T + dG @ W_u.T, "you exchange the two derivatives"),
         ],
         show=True,
     )
     later = program.request(In, kept, mesh={"Z": 1})
     answer = student.program("weight_half", later)
-    words = "dW_in and dW_out"
-    dW_in, dW_out = _two("weight_half", words, answer.run(In, kept))
-    compare.close(
-        "dW_in of weight_half",
-        dW_in,
-        exact[1],
-        terms=B * D * F,
-        likely=[
-            (In.T @ plain, "you leave out the derivative of the square"),
-            (exact[1] / 2, "you leave out the 2 in the square's derivative"),
+    words, found = ("dW_g", "dW_u", "dW_out"), answer.run(In, kept)
+    found = _parts("weight_half", ", ".join(words), 3, found)
+    exchanged = "you multiply by the factor itself; the other one is needed"
+    plain = (In.T @ dTmp, "you leave out the other factor of the product")
+    mistakes = {
+        "dW_g": [plain, (exact[2], exchanged)],
+        "dW_u": [plain, (exact[1], exchanged)],
+        "dW_out": [
+            (G.T @ dOut, "you forget that W_out multiplies G times U"),
+            (U.T @ dOut, "you forget that W_out multiplies G times U"),
+            ((G + U).T @ dOut, "G and U are multiplied, not added"),
+            ((dG * dU).T @ dOut, "dG times dU is not G times U"),
         ],
-        show=True,
-    )
-    compare.close(
-        "dW_out of weight_half",
-        dW_out,
-        exact[2],
-        terms=B * D * F,
-        likely=[
-            (Tmp.T @ dOut, "you forget that W_out multiplies squares"),
-            (2 * Tmp.T @ dOut, "you take a derivative; the square is asked"),
-        ],
-        show=True,
-    )
+    }
+    for name, got, right in zip(words, found, exact[1:], strict=True):
+        compare.close(
+            f"{name} of weight_half",
+            got,
+            right,
+            terms=B * D * F,
+            likely=mistakes[name],
+            show=True,
+        )
 
 
 def grade_halves():
