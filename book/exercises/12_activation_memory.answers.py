@@ -284,120 +284,317 @@ def chosen(limit, s, b, h, a):
 
 
 # %% gradient wrong: no recomputation
-def gradient(x, W):
-    def loss(x):
-        layer = lambda x, W: (x + jnp.tanh(x @ W), None)
-        return jnp.sum(jax.lax.scan(layer, x, W)[0] ** 2)
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
 
-    return jax.grad(loss)(x)
+    def loss(x1, x2):
+        (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+        return jnp.sum(y1**2) + jnp.sum(y2**2)
 
-
-# %% gradient wrong: every layer keeps its input
-def gradient(x, W):
-    def loss(x):
-        layer = jax.checkpoint(lambda x, W: (x + jnp.tanh(x @ W), None))
-        return jnp.sum(jax.lax.scan(layer, x, W)[0] ** 2)
-
-    return jax.grad(loss)(x)
+    return jax.grad(loss, (0, 1))(x1, x2)
 
 
-# %% gradient wrong: groups are recomputed, and layers in them are not
-def gradient(x, W):
+# %% gradient wrong: every layer keeps its inputs
+def gradient(x1, x2, A, B):
+    @jax.checkpoint
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def loss(x1, x2):
+        (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+        return jnp.sum(y1**2) + jnp.sum(y2**2)
+
+    return jax.grad(loss, (0, 1))(x1, x2)
+
+
+# %% gradient wrong: two loops, and the inputs of a group
+def gradient(x1, x2, A, B):
+    @jax.checkpoint
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
     @jax.checkpoint
     def group(x, W):
-        layer = lambda x, W: (x + jnp.tanh(x @ W), None)
         return jax.lax.scan(layer, x, W)[0], None
 
-    def loss(x):
-        k = round(len(W) ** 0.5)
-        groups = W.reshape(k, k, *W.shape[1:])
-        return jnp.sum(jax.lax.scan(group, x, groups)[0] ** 2)
+    def loss(x1, x2):
+        k = next(k for k in range(int(len(A) ** 0.5), 0, -1) if len(A) % k == 0)
+        W = [W.reshape(k, -1, *W.shape[1:]) for W in (A, B)]
+        (y1, y2), _ = jax.lax.scan(group, (x1, x2), W)
+        return jnp.sum(y1**2) + jnp.sum(y2**2)
 
-    return jax.grad(loss)(x)
-
-
-# %% gradient wrong: layers are recomputed, and groups are not
-def gradient(x, W):
-    def group(x, W):
-        layer = jax.checkpoint(lambda x, W: (x + jnp.tanh(x @ W), None))
-        return jax.lax.scan(layer, x, W)[0], None
-
-    def loss(x):
-        k = round(len(W) ** 0.5)
-        groups = W.reshape(k, k, *W.shape[1:])
-        return jnp.sum(jax.lax.scan(group, x, groups)[0] ** 2)
-
-    return jax.grad(loss)(x)
+    return jax.grad(loss, (0, 1))(x1, x2)
 
 
-# %% gradient wrong: the gradient with respect to what comes out
-def gradient(x, W):
-    layer = lambda x, W: (x + jnp.tanh(x @ W), None)
-    return 2 * jax.lax.scan(layer, x, W)[0]
+# %% gradient wrong: the halves are undone in the wrong order
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
+
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x1 = y1 - jnp.tanh(y2 @ a)
+        x2 = y2 - jnp.tanh(x1 @ b)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 2 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
+
+
+# %% gradient wrong: dx2 from dx1 as it was
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
+
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        before = d1
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (before * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 2 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
+
+
+# %% gradient wrong: nothing is undone
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
+
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x1, x2 = y1, y2
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 2 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
+
+
+# %% gradient wrong: the 2 is forgotten
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
+
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, y1, y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
+
+
+# %% gradient wrong: the squares of the first stream alone
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
+
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 0 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
+
+
+# %% gradient wrong: the gradients of what comes out
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    return 2 * y1, 2 * y2
 
 
 # %% gradient wrong: the mean
-def gradient(x, W):
-    @jax.checkpoint
+def gradient(x1, x2, A, B):
     def layer(x, W):
-        return x + jnp.tanh(x @ W), None
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
 
-    @jax.checkpoint
-    def group(x, W):
-        return jax.lax.scan(layer, x, W)[0], None
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
 
-    def loss(x):
-        k = round(len(W) ** 0.5)
-        groups = W.reshape(k, k, *W.shape[1:])
-        return jnp.mean(jax.lax.scan(group, x, groups)[0] ** 2)
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
 
-    return jax.grad(loss)(x)
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1 / y1.size / 2, 2 * y2 / y2.size / 2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
 
 
-# %% gradient right: groups in a Python loop
-def gradient(x, W):
-    k = round(len(W) ** 0.5)
-
-    @jax.checkpoint
+# %% gradient wrong: the streams exchanged
+def gradient(x1, x2, A, B):
     def layer(x, W):
-        return x + jnp.tanh(x @ W)
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
 
-    @jax.checkpoint
-    def group(x, W):
-        for n in range(k):
-            x = layer(x, W[n])
-        return x
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
 
-    def loss(x):
-        for n in range(k):
-            x = group(x, W[n * k : (n + 1) * k])
-        return jnp.sum(x**2)
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
 
-    return jax.grad(loss)(x)
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 2 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d2, d1
 
 
 # %% gradient right: both passes by hand
-def gradient(x, W):
-    k = round(len(W) ** 0.5)
-    groups = W.reshape(k, k, *W.shape[1:])
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
 
-    def forward(x, W):
-        return x + jnp.tanh(x @ W), x
+    def slope(x, W):
+        return 1 - jnp.tanh(x @ W) ** 2
 
-    def skim(x, W):
-        return jax.lax.scan(lambda x, W: (forward(x, W)[0], None), x, W)[0], x
+    def back(state, W):
+        y1, y2, d1, d2 = state
+        a, b = W
+        x2 = y2 - jnp.tanh(y1 @ b)
+        x1 = y1 - jnp.tanh(x2 @ a)
+        d1 = d1 + (d2 * slope(y1, b)) @ b.T
+        d2 = d2 + (d1 * slope(x2, a)) @ a.T
+        return (x1, x2, d1, d2), None
 
-    def back(d, kept):
-        x, W = kept
-        t = jnp.tanh(x @ W)
-        return d + (d * (1 - t**2)) @ W.T, None
+    (y1, y2), _ = jax.lax.scan(layer, (x1, x2), (A, B))
+    state = y1, y2, 2 * y1, 2 * y2
+    (_, _, d1, d2), _ = jax.lax.scan(back, state, (A, B), reverse=True)
+    return d1, d2
 
-    def group_back(d, kept):
-        _, inputs = jax.lax.scan(forward, *kept)
-        return jax.lax.scan(back, d, (inputs, kept[1]), reverse=True)[0], None
 
-    Out, starts = jax.lax.scan(skim, x, groups)
-    return jax.lax.scan(group_back, 2 * Out, (starts, groups), reverse=True)[0]
+# %% gradient right: a derivative of its own for the stack
+def gradient(x1, x2, A, B):
+    def layer(x, W):
+        y1 = x[0] + jnp.tanh(x[1] @ W[0])
+        return (y1, x[1] + jnp.tanh(y1 @ W[1])), None
+
+    @jax.custom_vjp
+    def stack(x1, x2):
+        return jax.lax.scan(layer, (x1, x2), (A, B))[0]
+
+    def forward(x1, x2):
+        Out = stack(x1, x2)
+        return Out, Out
+
+    def backward(Out, dOut):
+        def undo(n, state):
+            (y1, y2), d = state
+            a, b = A[len(A) - 1 - n], B[len(B) - 1 - n]
+            x2 = y2 - jnp.tanh(y1 @ b)
+            x = y1 - jnp.tanh(x2 @ a), x2
+            _, pull = jax.vjp(lambda x: layer(x, (a, b))[0], x)
+            return x, pull(d)[0]
+
+        return jax.lax.fori_loop(0, len(A), undo, (Out, dOut))[1]
+
+    stack.defvjp(forward, backward)
+
+    def loss(x1, x2):
+        return sum(jnp.sum(y**2) for y in stack(x1, x2))
+
+    return jax.grad(loss, (0, 1))(x1, x2)
+
+
+# %% gradient right: layer by layer, in Python
+def gradient(x1, x2, A, B):
+    for a, b in zip(A, B, strict=True):
+        x1 = x1 + jnp.tanh(x2 @ a)
+        x2 = x2 + jnp.tanh(x1 @ b)
+    d1, d2 = 2 * x1, 2 * x2
+    for a, b in zip(A[::-1], B[::-1], strict=True):
+        t = jnp.tanh(x1 @ b)
+        x2, d1 = x2 - t, d1 + (d2 * (1 - t * t)) @ b.T
+        t = jnp.tanh(x2 @ a)
+        x1, d2 = x1 - t, d2 + (d1 * (1 - t * t)) @ a.T
+    return d1, d2
+
+
+# %% fullest wrong: under GPipe the gradient comes up from the first stage
+def fullest(schedule, p, m, stage, L, small, large):
+    held = m if schedule == "GPipe" else min(m, p - stage)
+    time = p + 3 * (p - 1 - stage)
+    if schedule == "GPipe":
+        time = m + 3 * (p - 1)
+    return held * (L // p) * small + large, time
+
+
+# %% fullest wrong: under GPipe each forward takes two
+def fullest(schedule, p, m, stage, L, small, large):
+    held = m if schedule == "GPipe" else min(m, p - stage)
+    time = p + 3 * (p - 1 - stage)
+    if schedule == "GPipe":
+        time = 2 * m + p - 1
+    return held * (L // p) * small + large, time
 
 
 # %% fullest wrong: GPipe's pile for both

@@ -24,6 +24,21 @@ from shardlab.strategies import attention, sequence
 from shardlab.transformer import dropout as paper
 from shardlab.transformer import strategies
 
+__all__ = [
+    "check_chosen",
+    "check_design",
+    "check_fullest",
+    "check_gradient",
+    "check_kept",
+    "check_on_chip",
+    "grade_chosen",
+    "grade_design",
+    "grade_fullest",
+    "grade_gradient",
+    "grade_kept",
+    "grade_on_chip",
+]
+
 
 def _keeping(layer, names):
     """A layer of which only the arrays with these names are kept."""
@@ -344,68 +359,120 @@ def grade_chosen():
             check_chosen(int(each), *sizes)
 
 
-# --- 4: two loops ------------------------------------------------------------
+# --- 4: a stack that runs backward -------------------------------------------
 
 
-def _gradient(x, W):
-    """dx of the sum of squares of a stack of residual layers, in NumPy."""
-    inputs, x = [], x.astype(float)
-    for each in W:
-        inputs.append(x)
-        x = x + np.tanh(x @ each)
-    d, forward = 2 * x, x
-    for x, each in zip(inputs[::-1], W[::-1], strict=True):
-        d = d + (d * (1 - np.tanh(x @ each) ** 2)) @ each.T
-    return d, forward
+def _stack(x1, x2, A, B):
+    """What goes into each layer of a reversible stack, and what comes out."""
+    kept = [(x1.astype(float), x2.astype(float))]
+    for a, b in zip(A, B, strict=True):
+        x1, x2 = kept[-1]
+        y1 = x1 + np.tanh(x2 @ a)
+        kept.append((y1, x2 + np.tanh(y1 @ b)))
+    return kept
 
 
-@question.visible("gradient", (6, 64, 4, 1), (5, 80, 3, 2))
-def check_gradient(k, B, D, seed=0):
-    """Question 4: the gradient of k * k layers in room for 2k + 6 arrays."""
+def _gradient(kept, A, B, losses=(1, 1), old=False):
+    """dx1 and dx2 of a sum of squares by the chain rule, in NumPy.
+
+    kept    of `_stack`
+    losses  what the squares of each stream count
+    old     whether x2 gets its share from d1 as it was after the layer
+    """
+    d1, d2 = (2 * n * y for n, y in zip(losses, kept[-1], strict=True))
+    pairs = list(zip(kept, kept[1:], A, B, strict=False))
+    for (_, x2), (y1, _), a, b in reversed(pairs):
+        new = d1 + (d2 * (1 - np.tanh(y1 @ b) ** 2)) @ b.T
+        from_x1 = d1 if old else new
+        d2 = d2 + (from_x1 * (1 - np.tanh(x2 @ a) ** 2)) @ a.T
+        d1 = new
+    return np.stack([d1, d2])
+
+
+def _undone_first(kept, A, B):
+    """The layers' inputs, if x1 is made before x2, from y2 in its place."""
+    found = [kept[-1]]
+    for a, b in zip(A[::-1], B[::-1], strict=True):
+        y1, y2 = found[-1]
+        x1 = y1 - np.tanh(y2 @ a)
+        found.append((x1, y2 - np.tanh(x1 @ b)))
+    return found[::-1]
+
+
+ROOM = 16  # arrays; six are needed
+
+
+@question.visible("gradient", (64, 64, 4, 1), (50, 80, 3, 2))
+def check_gradient(L, B, D, seed=0):
+    """Question 4: the gradient of L reversible layers in constant room."""
     random = np.random.default_rng(seed)
-    x = random.normal(size=(B, D)).astype(np.float32)
-    W = (random.normal(size=(k * k, D, D)) / D / k).astype(np.float32)
-    asked = f"gradient of {k * k} layers"
-    request = program.request(x, W, mesh={"X": 1}, laid=(P(), P()))
+    x1, x2 = random.normal(size=(2, B, D)).astype(np.float32)
+    scale = 1 / D / np.sqrt(L)
+    W = (scale * random.normal(size=(2, L, D, D))).astype(np.float32)
+    asked = f"gradient of {L} layers"
+    given = (x1, x2, *W)
+    request = program.request(*given, mesh={"X": 1}, laid=(P(),) * 4)
     answer = student.program("gradient", request)
-    right, Out = _gradient(x, W)
+    kept = _stack(*given)
+    right, Out = _gradient(kept, *W), np.stack(kept[-1])
     compare.close(
         asked,
-        answer.run(x, W),
+        answer.run(*given),
         right,
         rel=1e-4,
         likely=[
-            (Out, "you return what the layers give, not a gradient"),
-            (2 * Out, "that is the gradient with respect to the output"),
+            (Out, "you return what the layers give, not gradients"),
+            (2 * Out, "these are the gradients of what comes out"),
             (right / 2, "the loss is the sum of squares, without a half"),
-            (right / x.size, "you took the mean, not the sum"),
+            (right / Out.size, "you took the mean, not the sum"),
+            (right[::-1], "you return dx2 first"),
+            (
+                _gradient(kept, *W, losses=(1, 0)),
+                "the squares of the second stream count, too",
+            ),
+            (
+                _gradient(kept, *W, losses=(0, 1)),
+                "the squares of the first stream count, too",
+            ),
+            (
+                _gradient(kept, *W, old=True),
+                "x2 reaches the loss through y1 as well, and y1 also through "
+                "y2: take its derivative when that is in it",
+            ),
+            (
+                _gradient(_undone_first(kept, *W), *W),
+                "you make x1 first, from y2; it was x2 that was added",
+            ),
         ],
         show=True,
+        place=lambda n, row, column: f"dx{n + 1}, row {row}, column {column}",
     )
-    used = (answer.live() - W.nbytes) // x.nbytes
-    if used > 2 * k + 6:
+    used = round((answer.live() - W.nbytes) / x1.nbytes)
+    if used > ROOM:
         raise WrongAnswer(
             f"{asked}: beside the weights your program holds up to {used} "
-            f"arrays as large as x, and {2 * k + 6} are enough"
-            + _hint_of_room(used, k)
+            f"arrays as large as x1, and {ROOM} are allowed"
+            + _hint_of_room(used, L)
         )
 
 
-def _hint_of_room(used, k):
+def _hint_of_room(used, L):
     """What a count of arrays says of a program."""
-    if used >= 2 * k * k:
+    if used >= 4 * L:
         return ": every layer keeps all it has made"
-    if used >= k * k:
-        return ": every layer keeps its input"
-    return ": a group that runs again keeps more than its layers' inputs"
+    if used >= 2 * L:
+        return ": every layer keeps its two inputs; they can be made again"
+    return ": you keep inputs of layers; all of them can be made again"
 
 
 def grade_gradient():
     """Question 4 with other sizes."""
     draw = question.draw("gradient")
-    for k in (7, 8):
-        B, D = int(draw.integers(60, 90)), int(draw.integers(2, 5))
-        check_gradient(k, B, D, int(draw.integers(2**31)))
+    for least in (40, 90):
+        L, B = int(draw.integers(least, least + 10)), int(draw.integers(60, 90))
+        check_gradient(
+            L, B, int(draw.integers(2, 5)), int(draw.integers(2**31))
+        )
 
 
 # --- 5: the peak of a stage --------------------------------------------------
@@ -435,6 +502,7 @@ def _watched(schedule, p, m, stage, inputs, layer):
     ("1F1B", 4, 8, 2, 16, 30, 700),
     ("1F1B", 6, 3, 1, 24, 20, 500),
     ("GPipe", 4, 6, 1, 16, 30, 700),
+    ("GPipe", 5, 7, 1, 20, 30, 700),
 )
 def check_fullest(schedule, p, m, stage, L, small, large):
     """Question 5: the most that a stage holds under recomputation, and when."""
@@ -487,6 +555,16 @@ def check_fullest(schedule, p, m, stage, L, small, large):
                 "under 1F1B backwards do not wait for all forwards",
             ),
             (when - 3, "yours is one backward of another stage too early"),
+            (
+                m + 3 * (p - 1),
+                "the last stage begins after p - 1 units, and a gradient that "
+                "has come up to yours need not go on",
+            ),
+            (
+                2 * m + p - 1,
+                "forwards take one unit each, and the gradient passes the "
+                "stages below yours",
+            ),
         ],
     )
 
