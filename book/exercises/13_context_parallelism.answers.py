@@ -1970,3 +1970,39 @@ def fastest(T, H, G, d, N, flops, link_bw, torus, pause):
 
 # %% fastest equivalent: line 13: `max(1, N // G)` with its arguments reversed
 # The larger of two numbers is the same in either order.
+
+
+# %% way_back wrong: K and V of all query heads
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 2 * 4 * key
+    queries = 2 * 2 * query + 2 * 4 * number + 4 * query
+    hops = N - 1
+    return (2 * 2 * query + sums) * hops, sums * hops, queries * hops
+
+
+# %% way_back wrong: an N-th of a block
+def way_back(b, t, H, G, d, N):
+    key, query, number = b * t * G * d, b * t * H * d, b * t * H
+    sums = 2 * 4 * key
+    queries = 2 * 2 * query + 2 * 4 * number + 4 * query
+    hops = (N - 1) / N
+    return (2 * 2 * key + sums) * hops, sums * hops, queries * hops
+
+
+# %% gathered wrong: the largest piece is kept
+def gathered(b, T, H, d, N, pieces):
+    keys, sums = 2 * 2 * b * T * d, 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * (sum(pieces) - max(pieces)) + sums * sum(pieces)
+    held = keys * max(pieces), (keys + sums) * max(pieces)
+    return [forward, again * (N - 1) // N, *held]
+
+
+# %% gathered wrong: only the last piece is there beside gradients
+def gathered(b, T, H, d, N, pieces):
+    keys, sums = 2 * 2 * b * T * d, 2 * 4 * b * T * d
+    forward = keys * sum(pieces) * (N - 1) // N
+    again = keys * sum(pieces[:-1]) + sums * sum(pieces)
+    held = keys * max(pieces), keys * pieces[-1] + sums * max(pieces)
+    return [forward, again * (N - 1) // N, *held]

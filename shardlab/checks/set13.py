@@ -20,6 +20,27 @@ from shardlab import count, hw, ring
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "check_decode",
+    "check_fastest",
+    "check_gathered",
+    "check_longest",
+    "check_order",
+    "check_ulysses",
+    "check_waits",
+    "check_way_back",
+    "check_windowed",
+    "grade_decode",
+    "grade_fastest",
+    "grade_gathered",
+    "grade_longest",
+    "grade_order",
+    "grade_ulysses",
+    "grade_waits",
+    "grade_way_back",
+    "grade_windowed",
+]
+
 TOKENS = P(None, "X")
 
 
@@ -805,6 +826,7 @@ def _mistaken_sent(b, T, H, d, N, pieces):
     backward = [
         (sent(G, G), "the last piece is still there from the forward pass"),
         (sent(G - first, G), "the piece that is kept is the last one"),
+        (sent(G - max(pieces), G), "the piece that is kept is the last one"),
         (sent(G - last, G - last), "the last piece has gradients, too"),
         (sent(0, G), "all pieces but the last are gathered again"),
         (sent(G - last, 0), "gradients have to be scattered"),
@@ -837,6 +859,11 @@ def _mistaken_held(b, T, H, d, N, pieces):
         (4 * head * most, "the gradients of a piece are whole, too"),
         (8 * head * most, "K and V are there beside dK and dV"),
         (2 * 4 * head * most, "dK and dV are in float32"),
+        (
+            4 * head * pieces[-1] + 8 * head * most,
+            "while dK and dV of the largest piece are made, its K and V are "
+            "there",
+        ),
     ]
     return found
 
@@ -1025,7 +1052,7 @@ def _travels(b, t, H, G, d, N):
 
 @question.visible(
     "way_back",
-    (1, 1024, 32, 8, 128, 8),
+    (1, 1024, 40, 8, 128, 8),
     (3, 96, 6, 6, 32, 5),
     (5, 40, 4, 1, 16, 2),
 )
@@ -1051,6 +1078,15 @@ def check_way_back(b, t, H, G, d, N):
             ),
             (2 * key * (N - 1), "that is K and V alone, or elements"),
             (8 * key * (N - 1), "K and V are bf16"),
+            (
+                (2 * query + 4 * key) * (N - 1),
+                "keys and values have G heads, as their sums have",
+            ),
+            (6 * query * (N - 1), "keys, values and their sums have G heads"),
+            (
+                6 * key * (N - 1) // N,
+                "a chip's own block is already an N-th of all keys",
+            ),
             (2 * key * (N - 1) + 4 * key, "sums pass all chips on their way"),
         ],
         [
@@ -1231,7 +1267,8 @@ def _likely_lengths(hbm, N, scheme):
             length(keys=ours / 2 if scheme != "ring" else 8 * d * G),
             "a ring holds two blocks, each of K, V, dK and dV"
             if scheme == "ring"
-            else "dK and dV are held with K and V",
+            else "that is half of the four: K, V, dK and dV are held, of all "
+            "key heads that a chip reads",
         ),
         (length(keys=0), "you forget keys and values"),
         (length(keys=ours * L), "keys of one layer are held at a time"),
