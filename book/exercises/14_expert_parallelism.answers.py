@@ -3,106 +3,145 @@
 # A cell is titled with the answer cell's grade_id, then `wrong: ` with the
 # mistake or `right: ` with what is different. Run by tests/exercises.
 
-# %% gates wrong: the bias weighs, too
-def gates(scores, bias, k):
-    affinity = jax.nn.sigmoid(scores) + bias
-    _, experts = jax.lax.top_k(affinity, k)
-    weights = affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
+# %% gates wrong: tokens choose
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, experts = jax.lax.top_k(affinity, min(C, scores.shape[1]))
+    taken = jax.nn.one_hot(experts, scores.shape[1]).sum(axis=1)
+    weights = affinity * taken
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / jnp.where(total > 0, total, 1)
+
+
+# %% gates wrong: nothing divided by nothing
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    weights = affinity * taken
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-# %% gates wrong: the bias does not choose
-def gates(scores, bias, k):
+# %% gates wrong: divided by the sum over the tokens of an expert
+def gates(scores, C):
     affinity = jax.nn.sigmoid(scores)
-    _, experts = jax.lax.top_k(affinity, k)
-    weights = affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
-    return weights / weights.sum(axis=1, keepdims=True)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    weights = affinity * taken
+    return weights / weights.sum(axis=0)
 
 
-# %% gates wrong: the weights are not divided by their sum
-def gates(scores, bias, k):
+# %% gates wrong: not divided
+def gates(scores, C):
     affinity = jax.nn.sigmoid(scores)
-    _, experts = jax.lax.top_k(affinity + bias, k)
-    return affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    return affinity * taken
 
 
-# %% gates wrong: the bias is added before the sigmoid
-def gates(scores, bias, k):
+# %% gates wrong: all that are as good as the last one taken
+def gates(scores, C):
     affinity = jax.nn.sigmoid(scores)
-    _, experts = jax.lax.top_k(scores + bias, k)
-    weights = affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
-    return weights / weights.sum(axis=1, keepdims=True)
+    taken = affinity >= jnp.sort(affinity, axis=0)[-C]
+    weights = affinity * taken
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / jnp.where(total > 0, total, 1)
+
+
+# %% gates wrong: of two equal tokens the later
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    tokens = np.argsort(np.asarray(affinity), axis=0, kind="stable")[-C:]
+    taken = np.zeros(scores.shape)
+    np.put_along_axis(taken, tokens, 1, axis=0)
+    weights = affinity * taken
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / jnp.where(total > 0, total, 1)
 
 
 # %% gates wrong: divided by the sum over all experts
-def gates(scores, bias, k):
+def gates(scores, C):
     affinity = jax.nn.sigmoid(scores)
-    _, experts = jax.lax.top_k(affinity + bias, k)
-    weights = affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
-    return weights / affinity.sum(axis=1, keepdims=True)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    return affinity * taken / affinity.sum(axis=1, keepdims=True)
 
 
 # %% gates wrong: a softmax over experts
-def gates(scores, bias, k):
+def gates(scores, C):
     affinity = jax.nn.softmax(scores)
-    _, experts = jax.lax.top_k(affinity + bias, k)
-    weights = affinity * jax.nn.one_hot(experts, len(bias)).sum(axis=1)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    weights = affinity * taken
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / jnp.where(total > 0, total, 1)
+
+
+# %% gates wrong: a softmax over the experts that took it
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    chosen = jnp.where(taken > 0, scores, -jnp.inf)
+    weights = jax.nn.softmax(chosen)
+    return jnp.where(taken.sum(axis=1, keepdims=True) > 0, weights, 0)
+
+
+# %% gates wrong: a token that nobody took goes to its best expert
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    best = jax.nn.one_hot(affinity.argmax(axis=1), scores.shape[1])
+    taken = jnp.where(taken.sum(axis=1, keepdims=True) > 0, taken, best)
+    weights = affinity * taken
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-# %% gates wrong: a softmax over the chosen experts
-def gates(scores, bias, k):
-    _, experts = jax.lax.top_k(jax.nn.sigmoid(scores) + bias, k)
-    chosen = jax.nn.one_hot(experts, len(bias)).sum(axis=1) > 0
-    return jax.nn.softmax(jnp.where(chosen, scores, -jnp.inf))
-
-
-# %% gates wrong: all that are as good as the k-th
-def gates(scores, bias, k):
-    affinity = 1 / (1 + np.exp(-scores))
-    values = affinity + bias
-    least = np.sort(values, axis=1)[:, -k][:, None]
-    weights = affinity * (values >= least)
+# %% gates wrong: a token that nobody took is spread over all
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    weights = affinity * taken
+    weights = jnp.where(weights.sum(axis=1, keepdims=True) > 0, weights, 1)
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-# %% gates wrong: of two equal experts the last
-def gates(scores, bias, k):
-    affinity = 1 / (1 + np.exp(-scores))
-    experts = np.argsort(affinity + bias, axis=1, kind="stable")[:, -k:]
-    chosen = np.zeros_like(affinity)
-    np.put_along_axis(chosen, experts, 1, axis=1)
-    weights = affinity * chosen
-    return weights / weights.sum(axis=1, keepdims=True)
+# %% gates wrong: all experts of a token alike
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(scores)
+    _, tokens = jax.lax.top_k(affinity.T, C)
+    taken = jax.nn.one_hot(tokens, len(scores)).sum(axis=1).T
+    return taken / jnp.maximum(taken.sum(axis=1, keepdims=True), 1)
 
 
-# %% gates wrong: all chosen experts alike
-def gates(scores, bias, k):
-    _, experts = jax.lax.top_k(jax.nn.sigmoid(scores) + bias, k)
-    return jax.nn.one_hot(experts, len(bias)).sum(axis=1) / k
-
-
-# %% gates right: NumPy, token by token
-def gates(scores, bias, k):
+# %% gates right: NumPy, expert by expert
+def gates(scores, C):
     affinity = 1 / (1 + np.exp(-np.asarray(scores)))
     weights = np.zeros_like(affinity)
-    for token, row in enumerate(affinity):
-        best = sorted(range(len(row)), key=lambda e: (-(row[e] + bias[e]), e))
-        total = sum(row[e] for e in best[:k])
-        for e in best[:k]:
-            weights[token, e] = row[e] / total
+    for e, column in enumerate(affinity.T):
+        best = sorted(range(len(column)), key=lambda b: (-column[b], b))[:C]
+        weights[best, e] = column[best]
+    for row in weights:
+        if row.any():
+            row /= row.sum()
     return weights
 
 
 # %% gates right: an argsort, and weights put where they belong
-def gates(scores, bias, k):
-    scores = jnp.asarray(scores)
-    affinity = jax.nn.sigmoid(scores)
-    experts = jnp.argsort(-(affinity + jnp.asarray(bias)), axis=1)[:, :k]
-    chosen = jnp.take_along_axis(affinity, experts, axis=1)
-    chosen = chosen / chosen.sum(axis=1)[:, None]
-    rows = jnp.arange(len(scores))[:, None]
-    return jnp.zeros_like(affinity).at[rows, experts].set(chosen)
+def gates(scores, C):
+    affinity = jax.nn.sigmoid(jnp.asarray(scores))
+    tokens = jnp.argsort(-affinity, axis=0)[:C]
+    experts = jnp.arange(affinity.shape[1])
+    picked = jnp.take_along_axis(affinity, tokens, axis=0)
+    weights = jnp.zeros_like(affinity).at[tokens, experts].set(picked)
+    total = weights.sum(axis=1, keepdims=True)
+    return jnp.nan_to_num(weights / total)
+
+
+# %% gates equivalent: line 9: 1 becomes 2
+# Zeros divided by any number are zeros.
 
 
 # %% kept wrong: the orders are exchanged
@@ -1140,158 +1179,6 @@ def balanced(Affinity, k, copies):
             share = ends[e + 1] - ends[e]
             bias[e] = (needed[share - 1] + needed[share]) / 2
     return bias
-
-
-# %% nodes wrong: experts are chosen twice
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - (1 - 1 / N) ** k
-copies = (N - 1) * (1 - (1 - 1 / N) ** k)
-limited = M * (N - 1) / N * (1 - (1 - 1 / M) ** k)
-
-
-# %% nodes wrong: a copy for each visit
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = k * (N - 1) / N
-limited = k * (N - 1) / N
-
-
-# %% nodes wrong: the chance to miss the own node
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = missed
-copies = (N - 1) * (1 - missed)
-limited = M * (N - 1) / N * (1 - fewer)
-
-
-# %% nodes wrong: nodes instead of a chance
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = N * (1 - missed)
-copies = (N - 1) * (1 - missed)
-limited = M * (N - 1) / N * (1 - fewer)
-
-
-# %% nodes wrong: each of k experts may be at home
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = k / N
-copies = (N - 1) * (1 - missed)
-limited = M * (N - 1) / N * (1 - fewer)
-
-
-# %% nodes wrong: a copy for the own node, too
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = N * (1 - missed)
-limited = M * (1 - fewer)
-
-
-# %% nodes wrong: one copy less, as if the own node were always visited
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = N * (1 - missed) - 1
-limited = M * (1 - fewer) - 1
-
-
-# %% nodes wrong: the own node is always one of the M
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = (N - 1) * (1 - missed)
-limited = (M - 1) * (1 - fewer)
-
-
-# %% nodes wrong: M of the nodes, but experts of all
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = (N - 1) * (1 - missed)
-limited = M * (N - 1) / N * (1 - missed)
-
-
-# %% nodes wrong: the limit changes nothing
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = (N - 1) * (1 - missed)
-limited = (N - 1) * (1 - missed)
-
-
-# %% nodes wrong: all M are visited
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = (N - 1) * (1 - missed)
-limited = M * (N - 1) / N
-
-
-# %% nodes wrong: as many copies as can be
-E, N, k, M = sympy.symbols("E N k M")
-missed = sympy.binomial(E - E / N, k) / sympy.binomial(E, k)
-near = E * M / N
-fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-home = 1 - missed
-copies = sympy.Min(N, k) - 1
-limited = M * (N - 1) / N * (1 - fewer)
-
-
-# %% nodes wrong: a number for a formula
-E, N, k, M = sympy.symbols("E N k M", positive=True, integer=True)
-home = 0.5
-copies = (N - 1) * home
-near = E * M / N  # experts of M nodes
-missed = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-limited = M * (N - 1) / N * (1 - missed)
-
-
-# %% nodes wrong: the number of one model
-E, N, k, M = sympy.symbols("E N k M", positive=True, integer=True)
-home = 1 - sympy.binomial(224, 8) / sympy.binomial(256, 8)
-copies = (N - 1) * home
-near = E * M / N  # experts of M nodes
-missed = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
-limited = M * (N - 1) / N * (1 - missed)
-
-
-# %% nodes right: as text
-home = "1 - binomial(E*(N - 1)/N, k)/binomial(E, k)"
-copies = "(N - 1)*(1 - binomial(E*(N - 1)/N, k)/binomial(E, k))"
-limited = "M*(1 - 1/N)*(1 - binomial(E*(M - 1)/N, k)/binomial(E*M/N, k))"
-
-# %% nodes right: of M nodes, and all nodes as a case of it
-E, N, k, M = sympy.symbols("E N k M")
-each = E / N
-others = sympy.binomial(each * (M - 1), k)
-limited = (M - M / N) * (1 - others / sympy.binomial(each * M, k))
-copies = limited.subs(M, N)
-home = copies / (N - 1)
 
 
 # %% dealt wrong: the busiest first, to the chip with the least to do
@@ -2484,3 +2371,337 @@ def balanced(Affinity, k, copies):
 
 # %% balanced equivalent: line 7: `range(500)` starts one too late
 # One step more or less is not what it depends on.
+
+
+# %% nodes wrong: experts are chosen twice
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = N ** (-k)
+both = 1 - 2 * (1 - 1 / N) ** k + (1 - 2 / N) ** k
+limited = M * (N - 1) / N * (1 - (1 - 1 / M) ** k)
+
+
+# %% nodes wrong: experts are chosen twice, for both
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * (1 - 1 / N) ** k + (1 - 2 / N) ** k
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: a copy for each visit
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = k * (N - 1) / N
+
+
+# %% nodes wrong: the chance to miss the own node
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = missed
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: the chance to visit the own node
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = 1 - missed
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: each of the other nodes is missed by itself
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = missed ** (N - 1)
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: all on one node, whichever it is
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = N * sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: one visit at home
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = 1 / N
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: two nodes are two dice
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = (1 - missed) ** 2
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: what misses both is taken away twice
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: one of the two, or both
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: neither of the two
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: one certain node
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - missed
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: the sign of what misses both
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed - neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: one expert on each, and the rest anywhere
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = (E / N) ** 2 * sympy.binomial(E - 2, k - 2) / every
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: a copy for the own node, too
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (1 - fewer)
+
+
+# %% nodes wrong: the own node is always one of the M
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = (M - 1) * (1 - fewer)
+
+
+# %% nodes wrong: M of the nodes, but experts of all
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - missed)
+
+
+# %% nodes wrong: all nodes may be visited, by the experts of M
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = (N - 1) * (1 - fewer)
+
+
+# %% nodes wrong: M of the nodes, experts chosen twice
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - (1 - 1 / M) ** k)
+
+
+# %% nodes wrong: the chance that a copy is sent
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = 1 - sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: all pairs of nodes together
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = N * (N - 1) / 2 * (1 - 2 * missed + neither)
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: the limit changes nothing
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = (N - 1) * (1 - missed)
+
+
+# %% nodes wrong: all M are visited
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(E / N, k) / every
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N
+
+
+# %% nodes wrong: a number for a formula
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = 0.5
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes wrong: the number of one model
+E, N, k, M = sympy.symbols("E N k M")
+every = sympy.binomial(E, k)
+missed = sympy.binomial(E - E / N, k) / every
+neither = sympy.binomial(E - 2 * E / N, k) / every
+near = E * M / N
+fewer = sympy.binomial(near - E / N, k) / sympy.binomial(near, k)
+none = sympy.binomial(32, 8) / sympy.binomial(256, 8)
+both = 1 - 2 * missed + neither
+limited = M * (N - 1) / N * (1 - fewer)
+
+
+# %% nodes right: as text
+none = "binomial(E/N, k)/binomial(E, k)"
+both = "(binomial(E, k) - 2*binomial(E*(N - 1)/N, k) + binomial(E*(N - 2)/N, k))/binomial(E, k)"
+limited = "M*(1 - 1/N)*(1 - binomial(E*(M - 1)/N, k)/binomial(E*M/N, k))"
+
+
+# %% nodes right: one visited for certain, and the other one missed
+E, N, k, M = sympy.symbols("E N k M", positive=True, integer=True)
+each = E / N
+
+
+def missing(nodes, among):
+    left = sympy.binomial(each * (among - nodes), k)
+    return left / sympy.binomial(each * among, k)
+
+
+none = missing(N - 1, N)
+only_one = missing(1, N) - missing(2, N)
+both = (1 - missing(1, N)) - only_one
+limited = (M - M / N) * (1 - missing(1, M))

@@ -21,6 +21,27 @@ from shardlab import hw, models, ring
 from shardlab.checks import compare, expression, program, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "check_balance",
+    "check_balanced",
+    "check_dealt",
+    "check_design",
+    "check_gates",
+    "check_kept",
+    "check_nodes",
+    "check_step",
+    "check_work",
+    "grade_balance",
+    "grade_balanced",
+    "grade_dealt",
+    "grade_design",
+    "grade_gates",
+    "grade_kept",
+    "grade_nodes",
+    "grade_step",
+    "grade_work",
+]
+
 DEEPSEEK = models.model("deepseek-v3")
 
 
@@ -48,87 +69,115 @@ def _before(row, expert):
 
 
 def _shared(numbers, chosen):
-    """Numbers of the chosen experts, divided by their sum."""
+    """Numbers of the chosen experts, divided by their sum; 0 for none."""
     kept = numbers * chosen
-    return kept / kept.sum(axis=1, keepdims=True)
+    total = kept.sum(axis=1, keepdims=True)
+    return kept / np.where(total > 0, total, 1)
 
 
-@question.visible(
-    "gates", (5, 6, 2, 0.4), (4, 5, 3, -2.0, 1), (6, 7, 1, 0.3, 2)
-)
-def check_gates(B, E, k, shift, seed=0):
-    """Question 1: weights of k experts, two of which are equally good.
+@question.visible("gates", (6, 4, 2), (7, 3, 3, 1), (5, 6, 1, 2))
+def check_gates(B, E, C, seed=0):
+    """Question 1: weights of tokens at the experts that take them.
 
-    B, E, k  tokens, experts, experts that a token visits
-    shift    what the mean bias is
-    seed     of scores and biases
+    B, E  tokens, experts; two tokens are equally good for expert 1, and one
+          token is taken by none
+    C     tokens that an expert takes, less than B - 1
+    seed  of the scores
     """
     draw = np.random.default_rng(seed)
     scores = draw.normal(size=(B, E)).round(3)
     scores += 0.0001 * np.arange(B * E).reshape(B, E)  # no two are equal
-    bias = shift + draw.permutation(np.linspace(-0.45, 0.45, E))
-    scores[:, 3], bias[3] = scores[:, 1], bias[1]  # but these
-    scores[0, [1, 3]], bias[[1, 3]] = 3.0, shift + 0.5
+    scores[draw.integers(B)] -= 8
+    order = np.argsort(-scores[:, 1])
+    scores[order[C], 1] = scores[order[C - 1], 1]  # but these
     affinity = 1 / (1 + np.exp(-scores))
-    chosen = _best(affinity + bias, k)
-    soft = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    ties = affinity + bias
-    ties = ties >= np.sort(ties, axis=1)[:, [-k]]
-    late = _best((affinity + bias)[:, ::-1], k)[:, ::-1]
+    taken = _best(affinity.T, C).T
+    asked = f"gates of {B} tokens, {E} experts, C = {C}"
+    got = student.call("gates", scores, C)
+    if _has_nan(got):
+        raise WrongAnswer(
+            f"{asked}: 0 / 0 is no number; a token that no expert took has "
+            "weight zero at all of them"
+        )
     compare.close(
-        f"gates of {B} tokens, {E} experts, k = {k}",
-        student.call("gates", scores, bias, k),
-        _shared(affinity, chosen),
+        asked,
+        got,
+        _shared(affinity, taken),
         rel=1e-5,
-        likely=[
-            (
-                _shared(affinity, _best(affinity, k)),
-                "you choose without the bias",
-            ),
-            (
-                _shared(affinity + bias, chosen),
-                "you weigh with the bias as well; it only chooses",
-            ),
-            (affinity * chosen, "the weights of a token have to add up to 1"),
-            (
-                _shared(affinity, _best(scores + bias, k)),
-                "you add the bias to the scores, not to their sigmoids",
-            ),
-            (
-                affinity * chosen / affinity.sum(axis=1, keepdims=True),
-                "you divide by the sum over all experts, not the chosen ones",
-            ),
-            (
-                _shared(soft, _best(soft + bias, k)),
-                "you take a softmax over experts; affinities are sigmoids",
-            ),
-            (soft * _best(soft + bias, k), "you take a softmax"),
-            (
-                _shared(np.exp(scores), chosen),
-                "you weigh with a softmax over the chosen experts",
-            ),
-            (chosen / k, "you weigh all chosen experts alike"),
-            (_shared(affinity, ties), "where two are equal you choose both"),
-            (
-                _shared(affinity, late),
-                "where two are equal you choose the higher number",
-            ),
-            (
-                _shared(affinity, _best(-affinity - bias, k)),
-                "you choose the experts that a token likes least",
-            ),
-        ],
+        likely=_mistaken_gates(scores, affinity, taken, C),
         show=True,
         place=lambda token, expert: f"token {token}, expert {expert}",
     )
 
 
+def _has_nan(got):
+    """Whether there is something in an answer that is no number."""
+    try:
+        return bool(np.isnan(np.asarray(got, float)).any())
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _mistaken_gates(scores, affinity, taken, C):
+    """What mistakes of question 1 return, with the mistake."""
+    E, kept = scores.shape[1], affinity * taken
+    soft = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    by_tokens = _best(affinity, min(C, E))
+    late = _best(affinity.T[:, ::-1], C)[:, ::-1].T
+    ties = affinity >= np.sort(affinity, axis=0)[[-C]]
+    nobody = ~taken.any(axis=1, keepdims=True)
+    rescued = taken | (nobody & _best(affinity, 1))
+    least = _best(-affinity.T, C).T
+    return [
+        (_shared(affinity, by_tokens), "you let tokens choose their experts"),
+        (kept, "the weights of a token that is taken have to add up to 1"),
+        (
+            kept / kept.sum(axis=0),
+            "you divide by the sum over an expert's tokens, not over a "
+            "token's experts",
+        ),
+        (_shared(affinity, ties), "where two are equal an expert takes both"),
+        (
+            _shared(affinity, late),
+            "where two are equal an expert takes the later token",
+        ),
+        (
+            kept / affinity.sum(axis=1, keepdims=True),
+            "you divide by the sum over all experts, not over those that took "
+            "the token",
+        ),
+        (
+            _shared(soft, _best(soft.T, C).T),
+            "you take a softmax over experts; affinities are sigmoids",
+        ),
+        (soft * _best(soft.T, C).T, "you take a softmax"),
+        (
+            _shared(np.exp(scores), taken),
+            "you weigh with a softmax; affinities are sigmoids",
+        ),
+        (_shared(scores, taken), "you weigh with scores, not affinities"),
+        (
+            _shared(affinity, rescued),
+            "you give a token that nobody took to an expert; it gets none",
+        ),
+        (
+            np.where(nobody, 1 / E, _shared(affinity, taken)),
+            "you give a token that nobody took to all experts; it gets none",
+        ),
+        (_shared(taken, taken), "you weigh all experts of a token alike"),
+        (
+            _shared(affinity, least),
+            "your experts take the tokens with the lowest affinity",
+        ),
+    ]
+
+
 def grade_gates():
     """Question 1 with other tokens."""
     draw = question.draw("gates")
-    for k in (1, 2, 3, 5):
-        B, E = int(draw.integers(3, 9)), int(draw.integers(6, 12))
-        check_gates(B, E, k, float(draw.uniform(-2, 1)), _seed(draw))
+    for C in (1, 2, 3, 5):
+        B, E = int(draw.integers(C + 3, 12)), int(draw.integers(2, 9))
+        check_gates(B, E, C, _seed(draw))
 
 
 # --- 2: who finds a slot -----------------------------------------------------
@@ -901,9 +950,15 @@ def _over_choices(E, N, k, M, count):
 
 
 @cache
-def _home(E, N, k):
-    """How likely a token is to visit the node where it is."""
-    return _over_choices(E, N, k, N, lambda nodes: int(0 in nodes))
+def _none(E, N, k):
+    """How likely a token is to visit no node but its own."""
+    return _over_choices(E, N, k, N, lambda nodes: int(nodes == {0}))
+
+
+@cache
+def _both(E, N, k):
+    """How likely a token is to visit both of two nodes."""
+    return _over_choices(E, N, k, N, lambda nodes: int({0, 1} <= nodes))
 
 
 @cache
@@ -912,43 +967,58 @@ def _copies(E, N, k, M):
     return _over_choices(E, N, k, M, lambda nodes: len(nodes - {0}))
 
 
-def _all_copies(E, N, k):
-    """Copies that a token sends to other nodes, all of which it may visit."""
-    return _copies(E, N, k, N)
-
-
 MISSED = "binomial(E - E/N, k)/binomial(E, k)"
+NEITHER = "binomial(E - 2*E/N, k)/binomial(E, k)"
+NO_DICE = "what one node has of k visits, the others have not; no powers"
 FEWER = "binomial(E*M/N - E/N, k)/binomial(E*M/N, k)"
 # Each formula's symbols, its count, and formulas that show a mistake.
 FORMULAS = {
-    "home": (
+    "none": (
         "E N k",
-        _home,
+        _none,
         [
-            ("1 - (1 - 1/N)**k", "you let a token choose an expert twice"),
-            (MISSED, "that is how likely it is not to visit its own node"),
-            (f"N*(1 - {MISSED})", "that counts nodes; asked is the own one"),
-            ("k/N", "two of the experts may be on the own node"),
-            ("k/E", "a node has more than one expert"),
-            ("1/N", "it visits k experts, not one"),
-            ("Min(1, k/N)", "two of the experts may be on the own node"),
+            ("N**(-k)", "you let a token choose an expert twice"),
+            (MISSED, "that is how likely it is to miss one certain node"),
+            (f"1 - {MISSED}", "that is how likely it is to visit its own node"),
+            (f"({MISSED})**(N - 1)", NO_DICE),
+            ("N*binomial(E/N, k)/binomial(E, k)", "all k are on *its* node"),
+            (
+                "1 - binomial(E/N, k)/binomial(E, k)",
+                "that is how likely it is to send a copy",
+            ),
+            ("1/binomial(E, k)", "a node has more than one expert"),
+            ("1/N", "that is the chance of one visit; it has k"),
+            ("1 - k/N", "two of the experts may be on one node"),
         ],
     ),
-    "copies": (
+    "both": (
         "E N k",
-        _all_copies,
+        _both,
         [
-            (f"N*(1 - {MISSED})", "to its own node a token sends no copy"),
+            (f"(1 - {MISSED})**2", NO_DICE),
+            (f"1 - 2*({MISSED})", "who misses both was taken away twice"),
             (
-                f"N*(1 - {MISSED}) - 1",
-                "a token need not visit its own node, and sends nothing less",
+                f"1 - {NEITHER}",
+                "that is how likely one of them is to have a visit, or both",
+            ),
+            (NEITHER, "that is how likely neither of them is to have a visit"),
+            (f"1 - {MISSED}", "that is how likely one certain node is"),
+            (
+                f"N*(N - 1)/2*(1 - 2*{MISSED} + {NEITHER})",
+                "you add up all pairs of nodes; two certain ones are meant",
             ),
             (
-                "(N - 1)*(1 - (1 - 1/N)**k)",
+                f"1 - 2*({MISSED}) - {NEITHER}",
+                "who misses both was taken away three times",
+            ),
+            (
+                "1 - 2*(1 - 1/N)**k + (1 - 2/N)**k",
                 "you let a token choose an expert twice",
             ),
-            ("k*(N - 1)/N", "one copy serves all experts of a node"),
-            ("Min(N, k) - 1", "that is the most if it visits its own node"),
+            (
+                "(E/N)**2*binomial(E - 2, k - 2)/binomial(E, k)",
+                "with more experts on one of them you count a choice again",
+            ),
         ],
     ),
     "limited": (
@@ -969,16 +1039,25 @@ FORMULAS = {
                 "a token chooses among the experts of M nodes, not among all E",
             ),
             ("M*(N - 1)/N", "not all of the M nodes need be visited"),
+            (
+                f"(N - 1)*(1 - {FEWER})",
+                "each node is one of the M with chance M/N only",
+            ),
+            (
+                "M*(N - 1)/N*(1 - (1 - 1/M)**k)",
+                "you let a token choose an expert twice",
+            ),
             ("M", "not all of the M nodes need be visited"),
+            ("k*(N - 1)/N", "one copy serves all experts of a node"),
         ],
     ),
 }
 POINTS = ((6, 2, 2), (6, 3, 2), (8, 4, 3), (9, 3, 4), (10, 5, 3), (12, 4, 2))
 
 
-@question.visible("home, copies, limited", (POINTS,))
+@question.visible("none, both, limited", (POINTS,))
 def check_nodes(points):
-    """Question 7: a chance and copies, at triples of E, N and k."""
+    """Question 7: two chances and copies, at triples of E, N and k."""
     for name, (symbols, count, likely) in FORMULAS.items():
         places = [tuple(point) for point in points]
         if name == "limited":
