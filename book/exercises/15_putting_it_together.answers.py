@@ -2501,3 +2501,113 @@ slow = max(pairs, key=lambda pair: times(*pair))
 
 # %% slow equivalent: line 3: 128 becomes 129
 # One GPU more makes no seventeenth group of eight.
+
+
+# %% used wrong: twelve squares a layer
+def used(model, layout, machine):
+    L, D, F = model["L"], model["D"], model["F"]
+    X, Y, k, B = (layout[name] for name in ("X", "Y", "k", "B"))
+    params = L * (12 * D * D)
+    held = 16 * params / (X * Y) + 4 * params / (L * Y)
+    held += 2 * L * D * B / (k * X * Y)
+    over_X = k * 6 * params / Y * (X - 1) / X / machine["W_X"]
+    over_Y = L * 16 * D * B / X * (Y - 1) / Y / machine["W_Y"]
+    work = 6 * params * B / (X * Y) / machine["flops"]
+    shares = [held / machine["hbm"], max(over_X, over_Y) / work]
+    shares.append(B / machine["batch"])
+    names = ["memory", "time", "batch"]
+    return names[shares.index(max(shares))], shares
+
+
+# %% used wrong: no gate
+def used(model, layout, machine):
+    L, D, F = model["L"], model["D"], model["F"]
+    X, Y, k, B = (layout[name] for name in ("X", "Y", "k", "B"))
+    params = L * (4 * D * D + 2 * D * F)
+    held = 16 * params / (X * Y) + 4 * params / (L * Y)
+    held += 2 * L * D * B / (k * X * Y)
+    over_X = k * 6 * params / Y * (X - 1) / X / machine["W_X"]
+    over_Y = L * 16 * D * B / X * (Y - 1) / Y / machine["W_Y"]
+    work = 6 * params * B / (X * Y) / machine["flops"]
+    shares = [held / machine["hbm"], max(over_X, over_Y) / work]
+    shares.append(B / machine["batch"])
+    names = ["memory", "time", "batch"]
+    return names[shares.index(max(shares))], shares
+
+
+# %% used wrong: one chip does all of the arithmetic
+def used(model, layout, machine):
+    L, D, F = model["L"], model["D"], model["F"]
+    X, Y, k, B = (layout[name] for name in ("X", "Y", "k", "B"))
+    params = L * (4 * D * D + 3 * D * F)
+    held = 16 * params / (X * Y) + 4 * params / (L * Y)
+    held += 2 * L * D * B / (k * X * Y)
+    over_X = k * 6 * params / Y * (X - 1) / X / machine["W_X"]
+    over_Y = L * 16 * D * B / X * (Y - 1) / Y / machine["W_Y"]
+    work = 6 * params * B / machine["flops"]
+    shares = [held / machine["hbm"], max(over_X, over_Y) / work]
+    shares.append(B / machine["batch"])
+    names = ["memory", "time", "batch"]
+    return names[shares.index(max(shares))], shares
+
+
+# %% order wrong: the longest axis alone
+def order(axes, node, link, outside):
+    def seconds(names):
+        longest, step = 0, 1
+        for name in names:
+            N, V = axes[name]
+            i = min(N, max(1, node // step))
+            n = N // i
+            inside = V / link * (1 - 1 / i)
+            longest = max(longest, inside + V / i / outside * (1 - 1 / n))
+            step *= N
+        return longest
+
+    best = min(permutations(axes), key=seconds)
+    return best, seconds(best)
+
+
+# %% step wrong: all microbatches at once, with few arrays alive
+def step(In, Target, W_in, W_out):
+    W_in = jax.lax.all_gather(W_in, "X", axis=0, tiled=True)
+    W_out = jax.lax.all_gather(W_out, "X", axis=1, tiled=True)
+    In, Target = (x.reshape(-1, In.shape[2]) for x in (In, Target))
+    Tmp = jax.nn.relu(In @ W_in)
+    dOut = jax.lax.psum(Tmp @ W_out, "Y") - Target
+    loss = jnp.sum(dOut**2) / 2
+    dW_out = Tmp.T @ dOut
+    dW_in = In.T @ jnp.where(Tmp > 0, dOut @ W_out.T, 0)
+    dW_in = jax.lax.psum_scatter(dW_in, "X", scatter_dimension=0, tiled=True)
+    dW_out = jax.lax.psum_scatter(dW_out, "X", scatter_dimension=1, tiled=True)
+    loss = jax.lax.psum(loss, ("Z", "X"))
+    return loss, jax.lax.psum(dW_in, "Z"), jax.lax.psum(dW_out, "Z")
+
+
+# %% fewest wrong: only the backward pass is work
+def fewest(L, f, b, r, n, tokens, most):
+    waits = max(r, b + L * r - L * b)
+    k = max(1, -(-(n - 1) * waits // (L * b)))
+    return k if k * tokens <= most else 0
+
+
+# %% fewest wrong: chips wait in each microbatch
+def fewest(L, f, b, r, n, tokens, most):
+    waits = max(r, b + L * r - L * b)
+    k = max(1, -(-n * waits // (L * (f + b) + waits)))
+    return k if k * tokens <= most else 0
+
+
+# %% largest wrong: a byte must be left
+def largest(hbm, g, n, t):
+    def held(L):
+        D = 128 * L
+        layer, kept = 12 * D * D / g, 2 * t * D / g
+        return (
+            L * (16 * layer + kept),
+            L * (16 * layer / n + kept) + 4 * layer,
+            ceil(L / n) * (16 * layer + n * kept),
+        )
+
+    layers = range(1000)
+    return [max(L for L in layers if held(L)[way] < hbm) for way in range(3)]

@@ -19,6 +19,26 @@ from shardlab import hw, models, plan
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "BEST",
+    "JOBS",
+    "WITHIN",
+    "check_fewest",
+    "check_largest",
+    "check_order",
+    "check_plans",
+    "check_slow",
+    "check_step",
+    "check_used",
+    "grade_fewest",
+    "grade_largest",
+    "grade_order",
+    "grade_plans",
+    "grade_slow",
+    "grade_step",
+    "grade_used",
+]
+
 
 def _seed(draw):
     """A seed that a generator draws."""
@@ -201,7 +221,18 @@ def _slips(model, layout, machine):
             (min(x, y), 0, work, "the slower of the two counts"),
         )
     ]
-    found["time"].append((work / max(x, y), "you give arithmetic over traffic"))
+    found["time"] += [
+        (work / max(x, y), "you give arithmetic over traffic"),
+        (max(x, y) / work / X / Y, "all chips share the arithmetic"),
+        (max(x, y) / work / X, "all chips share the arithmetic"),
+    ]
+    D, F = model["D"], model["F"]
+    for squares, wide in ((12, 0), (4, 2), (0, 3), (4, 8)):
+        part = Fraction(squares * D + wide * F, 4 * D + 3 * F)
+        said = "a layer has four weights of D * D and three of D * F"
+        held = (states + whole) * part + inputs
+        found["memory"].append((held / hbm, said))
+        found["time"].append((max(x * part, y) / (work * part), said))
     return found
 
 
@@ -311,12 +342,14 @@ def _likely_seconds(names, axes, node, link, outside):
     how = (axes, node, link, outside)
     within, between = _order_seconds(names, *how)
     shared = alone = apart = all_ = 0.0
+    turns = []
     for name, (i, n) in _placed(names, axes, node).items():
         N, V = axes[name]
         shared += V * (1 - 1 / n) / outside
         alone += V * (1 - 1 / n) / N / outside
         apart += V * (1 - 1 / N) / (link if n == 1 else outside)
         all_ += V / link + V / i / outside
+        turns.append(V * (1 - 1 / i) / link + V * (1 - 1 / n) / i / outside)
     each = [sum(_order_seconds([name], *how)) for name in names]
     turned = sum(_order_seconds(names[::-1], *how))
     return [
@@ -329,6 +362,7 @@ def _likely_seconds(names, axes, node, link, outside):
         (all_, "a chip has its own part already: 1 - 1/i, and 1 - 1/n"),
         (sum(each), "a node is filled once, from the inside out"),
         (turned, "these are seconds of the reverse order; innermost first"),
+        (max(turns), "axes take turns: add up the seconds of all of them"),
         (sum(_order_seconds(names, *how)) * 1e9, "V is in bytes"),
     ]
 
@@ -541,7 +575,9 @@ def _check_bytes(asked, answer, Z, X, Y, k, m, D, F):
             )
     # Tokens, weights as pieces and whole, totals, a term and what is added;
     # of one microbatch what is F wide, and what is D wide.
-    room = 4 * (2 * k * m * D + 6 * m * D + 4 * m * F // Y) + 5 * w
+    # With k = 5 three of the former tell a microbatch from all at once.
+    wide = 3 if question.shows() else 4
+    room = 4 * (2 * k * m * D + 6 * m * D + wide * m * F // Y) + 5 * w
     if answer.live() > room:
         raise WrongAnswer(
             f"{asked}: a device holds {answer.live():,} bytes at a time, and "
@@ -622,6 +658,11 @@ def check_fewest(L, f, b, r, n, tokens, most):
         (_fewest(*how, waits=Fraction(r, L)), "sums wait for each other"),
         (_of_work(*how), "waiting is a part of the step, itself included"),
         (_hidden_by_all(*how), "only the last microbatch can hide sums"),
+        (
+            _fewest(L, 0, b, r, n, tokens, most),
+            "chips work in the forward pass, too",
+        ),
+        (_waiting_each_time(*how), "sums are made once a step"),
         (_fewest(*how[:6], 10**4 * most), "the batch is limited: return 0"),
         (
             math.ceil(Fraction(r, f + b)),
@@ -647,6 +688,15 @@ def _of_work(L, f, b, r, n, tokens, most):
     waits = _waits(L, b, r)
     k = max(1, math.ceil(waits * n / (f + b)))
     return k if k * tokens <= most else 0
+
+
+def _waiting_each_time(L, f, b, r, n, tokens, most):
+    """As `_fewest`, if chips waited once in each microbatch."""
+    waits = _waits(L, b, r)
+    for k in range(1, most // tokens + 1):
+        if waits * n <= k * (f + b + waits):
+            return k
+    return 0
 
 
 def _hidden_by_all(L, f, b, r, n, tokens, most):
@@ -712,6 +762,7 @@ def _grown(way, hbm, g, n, t):
     (hw.V5P.hbm_bytes, 4, 64, 32_768),
     (hw.GB200.hbm_bytes, 64, 18, 16_384),
     (hw.V5E.hbm_bytes, 2, 5, 2048),
+    (28_521_267_200, 8, 4, 65_536),  # full to the last byte, with plain DP
 )
 def check_largest(hbm, g, n, t):
     """Question 5: the most layers that fit, for three ways to use nodes."""
@@ -721,7 +772,10 @@ def check_largest(hbm, g, n, t):
         right = _grown(way, hbm, g, n, t)
         likely = []
         if layers != right:
-            likely = _likely_models(way, hbm, g, n, t)
+            said = "more layers fit than yours"
+            if layers > right:
+                said = "with so many layers it no longer fits"
+            likely = [*_likely_models(way, hbm, g, n, t), (layers, said)]
         compare.equal(f"{asked}, {way}", layers, right, likely=likely)
 
 
