@@ -484,6 +484,51 @@ def shares(model, batch, seconds, chips, peak):
     return [batch * each / seconds / chips / peak for each in flops]
 
 
+# %% shares wrong: percentages
+def shares(model, batch, seconds, chips, peak):
+    names = ("L", "D", "F", "H", "G", "d", "V", "T", "tables")
+    L, D, F, H, G, d, V, T, tables = (model[name] for name in names)
+    layers = L * (D * (2 * H + 2 * G) * d + 3 * D * F)
+    head, scores = V * D, 4 * L * T * H * d
+    flops = [
+        6 * (layers + tables * head),
+        6 * (layers + head) + 3 * scores,
+        6 * (layers + head) + 3 * scores / 2,
+        8 * layers + 4 * scores + 6 * head,
+    ]
+    return [100 * batch * each / seconds / chips / peak for each in flops]
+
+
+# %% shares wrong: a mask halves twice
+def shares(model, batch, seconds, chips, peak):
+    names = ("L", "D", "F", "H", "G", "d", "V", "T", "tables")
+    L, D, F, H, G, d, V, T, tables = (model[name] for name in names)
+    layers = L * (D * (2 * H + 2 * G) * d + 3 * D * F)
+    head, scores = V * D, 4 * L * T * H * d
+    flops = [
+        6 * (layers + tables * head),
+        6 * (layers + head) + 3 * scores,
+        6 * (layers + head) + 3 * scores / 4,
+        8 * layers + 4 * scores + 6 * head,
+    ]
+    return [batch * each / seconds / chips / peak for each in flops]
+
+
+# %% shares wrong: heads as wide as the model
+def shares(model, batch, seconds, chips, peak):
+    names = ("L", "D", "F", "H", "G", "d", "V", "T", "tables")
+    L, D, F, H, G, d, V, T, tables = (model[name] for name in names)
+    layers = L * (D * (2 * H + 2 * G) * d + 3 * D * F)
+    head, scores = V * D, 4 * L * T * D
+    flops = [
+        6 * (layers + tables * head),
+        6 * (layers + head) + 3 * scores,
+        6 * (layers + head) + 3 * scores / 2,
+        8 * layers + 4 * scores + 6 * head,
+    ]
+    return [batch * each / seconds / chips / peak for each in flops]
+
+
 # %% shares wrong: the head runs twice, too
 def shares(model, batch, seconds, chips, peak):
     names = ("L", "D", "F", "H", "G", "d", "V", "T", "tables")
@@ -759,6 +804,27 @@ def held(L, h, a, V, s, b, tp, pp, v, m):
     inputs = pieces * (L // (pp * v)) * 2 * s * b * h
     at_work = s * b * h * (10 + 24 / tp) + 5 * a * s * s * b / tp
     return states, inputs + at_work
+
+
+# %% held wrong: all layers that wait are at work
+def held(L, h, a, V, s, b, tp, pp, v, m):
+    states = 18 * (12 * h * h * L // pp + V * h) // tp
+    ahead = (v + 1) * pp - 1 if v > 1 else pp
+    pieces = min(ahead, m * v)
+    inputs = pieces * (L // (pp * v)) * 2 * s * b * h
+    at_work = s * b * h * (10 + 24 / tp) + 5 * a * s * s * b / tp
+    waiting = pieces * (L // (pp * v))
+    return states, inputs + waiting * at_work
+
+
+# %% held wrong: activations first
+def held(L, h, a, V, s, b, tp, pp, v, m):
+    states = 18 * (12 * h * h * L // pp + V * h) // tp
+    ahead = (v + 1) * pp - 1 if v > 1 else pp
+    pieces = min(ahead, m * v)
+    inputs = pieces * (L // (pp * v)) * 2 * s * b * h
+    at_work = s * b * h * (10 + 24 / tp) + 5 * a * s * s * b / tp
+    return inputs + at_work, states
 
 
 # %% held wrong: TP leaves the table whole
@@ -1104,6 +1170,26 @@ def forecast(model, hours, peak, chips, other_peak, tokens, running):
     return mfu, seconds / 86_400
 
 
+# %% forecast wrong: routed parameters for one expert
+def forecast(model, hours, peak, chips, other_peak, tokens, running):
+    active = model["params"] - model["table"]
+    if model["E"]:
+        active -= (1 - model["k"]) * model["routed"]
+    mfu = 6 * active * 10**12 / (hours * 3600 * peak)
+    seconds = 6 * active * tokens / (chips * other_peak * mfu * running)
+    return mfu, seconds / 86_400
+
+
+# %% forecast wrong: a percentage
+def forecast(model, hours, peak, chips, other_peak, tokens, running):
+    active = model["params"] - model["table"]
+    if model["E"]:
+        active -= (1 - model["k"] / model["E"]) * model["routed"]
+    mfu = 6 * active * 10**12 / (hours * 3600 * peak)
+    seconds = 6 * active * tokens / (chips * other_peak * mfu * running)
+    return 100 * mfu, seconds / 86_400
+
+
 # %% forecast right: chip hours, scaled by the peaks
 def forecast(model, hours, peak, chips, other_peak, tokens, running):
     share = 1.0
@@ -1244,6 +1330,34 @@ def cut(T, chips, hbm, tp, pp, each):
 # %% cut wrong: states are not cut
 def cut(T, chips, hbm, tp, pp, each):
     reason, states = "", 16 * 405e9 / (tp * pp)
+    for power in range(T.bit_length()):
+        cp = 2**power
+        dp = chips // (tp * cp * pp)
+        microbatches = 2**24 // T // dp
+        kept = min(pp, microbatches) * T // cp * each
+        few, full = microbatches < pp, states + kept > hbm
+        if not (few or full):
+            return cp, dp, microbatches, reason
+        reason = "both" if few and full else "batch" if few else "memory"
+
+
+# %% cut wrong: what fills the memory does not fit
+def cut(T, chips, hbm, tp, pp, each):
+    reason, states = "", 16 * 405e9 / chips
+    for power in range(T.bit_length()):
+        cp = 2**power
+        dp = chips // (tp * cp * pp)
+        microbatches = 2**24 // T // dp
+        kept = min(pp, microbatches) * T // cp * each
+        few, full = microbatches < pp, states + kept >= hbm
+        if not (few or full):
+            return cp, dp, microbatches, reason
+        reason = "both" if few and full else "batch" if few else "memory"
+
+
+# %% cut wrong: two bytes of states
+def cut(T, chips, hbm, tp, pp, each):
+    reason, states = "", 2 * 405e9 / chips
     for power in range(T.bit_length()):
         cp = 2**power
         dp = chips // (tp * cp * pp)
@@ -1616,6 +1730,24 @@ def doubled(layer, machine, tp, pp, m):
     return [step(2 * tp, pp, m, 1), step(tp, 2 * pp, m), step(tp, pp, m / 2)]
 
 
+# %% doubled wrong: all GPUs are counterparts
+def doubled(layer, machine, tp, pp, m):
+    def gather(tp, rings):
+        V = layer["bytes"]
+        if "node" in machine:
+            g = min(tp, machine["node"])
+            outside = V * (tp - 1) / tp / g / machine["outside"] * (tp > g)
+            return outside + V * (g - 1) / g / machine["inside"]
+        return V * (tp - 1) / tp / (2 * len(rings) * machine["link_bw"])
+
+    def step(tp, pp, m, which=0):
+        rings = machine.get("rings", [None, None])[which]
+        each = layer["flops"] / tp / machine["flops"] + 4 * gather(tp, rings)
+        return 3 * each * layer["L"] / pp * (m + pp - 1)
+
+    return [step(2 * tp, pp, m, 1), step(tp, 2 * pp, m), step(tp, pp, m / 2)]
+
+
 # %% doubled wrong: all outside beyond a node
 def doubled(layer, machine, tp, pp, m):
     def gather(tp, rings):
@@ -1717,6 +1849,24 @@ def doubled(layer, machine, tp, pp, m):
             outside = V * (tp // g - 1) / tp / machine["outside"]
             return outside + V * (g - 1) / g / machine["inside"]
         return V * (tp - 1) / tp / (len(rings) * machine["link_bw"])
+
+    def step(tp, pp, m, which=0):
+        rings = machine.get("rings", [None, None])[which]
+        each = layer["flops"] / tp / machine["flops"] + 4 * gather(tp, rings)
+        return 3 * each * layer["L"] / pp * (m + pp - 1)
+
+    return [step(2 * tp, pp, m, 1), step(tp, 2 * pp, m), step(tp, pp, m / 2)]
+
+
+# %% doubled wrong: a link for each chip of a ring
+def doubled(layer, machine, tp, pp, m):
+    def gather(tp, rings):
+        V = layer["bytes"]
+        if "node" in machine:
+            g = min(tp, machine["node"])
+            outside = V * (tp // g - 1) / tp / machine["outside"]
+            return outside + V * (g - 1) / g / machine["inside"]
+        return V * (tp - 1) / tp / (2 * sum(rings) * machine["link_bw"])
 
     def step(tp, pp, m, which=0):
         rings = machine.get("rings", [None, None])[which]

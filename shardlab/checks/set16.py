@@ -16,6 +16,23 @@ import jax.numpy as jnp
 from shardlab import count, hw, memory, models, pipeline, ring
 from shardlab.checks import compare, question, student
 
+__all__ = [
+    "check_cut",
+    "check_doubled",
+    "check_forecast",
+    "check_held",
+    "check_idle",
+    "check_mended",
+    "check_shares",
+    "grade_cut",
+    "grade_doubled",
+    "grade_forecast",
+    "grade_held",
+    "grade_idle",
+    "grade_mended",
+    "grade_shares",
+]
+
 # --- 1: one line is wrong ----------------------------------------------------
 
 # Every rule as the lines whose product is equal to that of others.
@@ -284,6 +301,7 @@ def _any_flops(right, model, batch, seconds, chips):
         (right / batch, "you count one token of the batch"),
         (right / model["T"], "you count batch as sequences, not tokens"),
         (model["T"] * right, "batch is in tokens"),
+        (100 * right, "a share is asked for, and not a percentage"),
     ]
     for rate in (6, 8):
         found += [
@@ -300,7 +318,7 @@ def _mistaken_flops(model):
     c, T = _counted(**model), model["T"]
     products, scores = (c["layers"] + c["head"]) / T, c["scores"] / T
     again, first = c["again"] / T, c["scores forward"] / T
-    table = 6 * c["table"]
+    table, D = 6 * c["table"], model["D"]
     six = [
         (6 * c["size"], "the tables have parameters as well"),
         (6 * (c["size"] + c["table"]), "there are `tables` tables"),
@@ -318,6 +336,10 @@ def _mistaken_flops(model):
         ),
         (products - 2 / 3 * scores, "scores have a backward pass"),
         (products + scores, "you count scores twice"),
+        (
+            products + scores * (D / model["H"] / model["d"] - 1),
+            "all heads together have H d elements, which need not be D",
+        ),
         (products + table, "an embedding is looked up"),
         (products - table, "the head multiplies, too"),
     ]
@@ -327,6 +349,7 @@ def _mistaken_flops(model):
         if said != "that is the causal count"
     ]
     half.append((products / 2, "a mask halves scores, and no weights"))
+    half.append((products - 3 / 4 * scores, "a mask halves scores once"))
     twice = [
         (products + products / 3, "the head does not run twice"),
         (products + again - first, "scores run twice, too"),
@@ -511,7 +534,10 @@ def check_held(L, h, a, V, s, b, tp, pp, v, m):
         f"the states of {asked}",
         states,
         right,
-        likely=_mistaken_states(right, *how),
+        likely=[
+            (kept, "states come first, then activations"),
+            *_mistaken_states(right, *how),
+        ],
     )
     compare.close(
         f"the activations of {asked}",
@@ -579,6 +605,7 @@ def _mistaken_kept(right, L, h, a, V, s, b, tp, pp, v, m):
         (total(work=(34 * s * b * h) / tp + scores), "10 of 34 are not cut"),
         (total(one=0), "every layer keeps its input"),
         (pieces * chunk * work, "layers that wait keep their inputs alone"),
+        (total(one=one + work, work=0), "one layer is at work at a time"),
     ]
     return [pair for pair in found if not compare.near(pair[0], right, 1)]
 
@@ -651,6 +678,7 @@ def check_forecast(model, hours, peak, chips, other_peak, tokens, running):
             (mfu * running, "GPU hours are those of running GPUs"),
             (mfu / chips, "GPU hours count every GPU already"),
             (mfu / 24, "hours are GPU hours, not days"),
+            (100 * mfu, "a share is asked for, and not a percentage"),
         ],
     )
     hourly = hours * peak / 1e12  # FLOPs of the peak that a token needs
@@ -680,6 +708,10 @@ def _mistaken_params(said, active):
         (every * k / E, "only routed experts are left out"),
         (every - table - routed * k / E, "it visits k experts, not E - k"),
         (every - table - routed + routed / E, "it visits k routed experts"),
+        (
+            every - table - routed * (1 - k),
+            "routed are the parameters of all E experts; it visits k of E",
+        ),
     ]
     return [p for p in pairs if not compare.near(p[0], active, 1e-5 * active)]
 
@@ -767,6 +799,7 @@ TPU = (hw.V5P.hbm_bytes, 16, 1, 4_132_800)
     (65_536, 8192, *GPU[:3], 1_200_000),
     (131_072, 8192, hw.H200.hbm_bytes, *GPU[1:]),
     (131_072, 6144, hw.H100.hbm_bytes, 8, 12, 340_000),
+    (32_768, 1024, 16 * 405e9 / 1024 + 16 * 2**13 * 2**14, 8, 16, 2**14),
 )
 def check_cut(T, chips, hbm, tp, pp, each):
     """Question 6: how far sequences are cut, and why not less."""
@@ -1023,7 +1056,10 @@ def _mistaken_steps(layer, machine, tp, pp, m, which):
         (step(each=L), "a stage has a p-th of the layers"),
         (step(each=1), "a stage has L / p layers"),
         (step(each=L / pp), "with pp doubled a stage has half the layers"),
-        (step(turns=n + pp - 1), "with pp doubled there are more stages"),
+        (
+            step(turns=n + pp - 1),
+            "with pp doubled there are more stages, for as many microbatches",
+        ),
         (step(turns=m + p - 1), "twice the replicas: half the microbatches"),
         (step(turns=2 * m + p - 1), "the batch is not doubled"),
         (
@@ -1056,6 +1092,13 @@ def _mistaken_gathers(V, machine, t, before):
                 (V * share / link / n, "links of all its rings work, both ways")
                 for n in (*counts, *(2 * c for c in counts), 4, 6)
             ),
+            *(
+                (
+                    V * share / link / 2 / sum(rings),
+                    "a chip has two links on a ring, however long it is",
+                )
+                for rings in machine["rings"]
+            ),
             (V / link / 2, "a chip has its own part already"),
             *((V / link / 2 / n, "it has its own part") for n in counts),
             *(
@@ -1068,6 +1111,10 @@ def _mistaken_gathers(V, machine, t, before):
     near, far = V * (g - 1) / g / inside, V * (n - 1) / t / outside
     return [
         (V * share / inside, "links out of a node are slower than inside"),
+        (
+            near + V * (t - 1) / t / g / outside,
+            "outside a GPU has a counterpart in each other node, not t - 1",
+        ),
         (V * share / outside, "what can stay in a node goes inside"),
         (near, "what goes from node to node takes time, and nothing hides"),
         (far, "you leave out what goes inside a node"),
