@@ -23,6 +23,20 @@ shared = own = 1 / sympy.sqrt(r)
 grown = sympy.Integer(1)
 lost = r
 
+# %% scaled wrong: a larger machine loses less
+r = sympy.symbols("r", positive=True)
+shared = 1 / sympy.sqrt(r)
+own = 1 / r
+grown = sympy.Integer(1)
+lost = 1 / r
+
+# %% scaled wrong: no root of the product
+r = sympy.symbols("r", positive=True)
+shared = 1 / sympy.sqrt(r)
+own = 1 / (r * sympy.sqrt(r))
+grown = sympy.Integer(1)
+lost = r
+
 # %% scaled wrong: bandwidth of its own makes up for the failures
 r = sympy.symbols("r", positive=True)
 shared = 1 / sympy.sqrt(r)
@@ -208,6 +222,12 @@ def kept_share(interval, m, mtbf, copy, save, restart, hard):
     return cost.goodput(interval, copy + save / m, mtbf, restart)
 
 
+# %% kept_share wrong: of first order, half an interval for each failure
+def kept_share(interval, m, mtbf, copy, save, restart, hard):
+    stops = (copy + save / m) / interval
+    return 1 - stops - (interval / 2 + restart) / mtbf
+
+
 # %% kept_share wrong: each stop is an m-th of a save longer
 def kept_share(interval, m, mtbf, copy, save, restart, hard):
     spent = 0.0
@@ -335,6 +355,16 @@ def best_interval(mtbf, stop, write, lanes, restart):
     least = max(1, (write + stop) / lanes - stop)
     best = max(np.linspace(least, least + mtbf, 10_000), key=share)
     return best, share(best)
+
+
+# %% best_interval wrong: the share comes first
+def best_interval(mtbf, stop, write, lanes, restart):
+    def share(interval):
+        return cost.goodput(interval, stop, mtbf, restart, write)
+
+    least = max(1, (write + stop) / lanes - stop)
+    best = max(np.linspace(least, least + mtbf, 10_000), key=share)
+    return share(best), best
 
 
 # %% best_interval wrong: half of the write is lost
@@ -504,6 +534,62 @@ def within(both, ranges):
 # %% resume wrong: pieces are named by their first row
 def save(shards):
     return {ranges[0][0]: [ranges, block] for ranges, block in shards}
+
+
+def reads(index, ranges):
+    return [name for name, held in index.items() if common(held, ranges)]
+
+
+def restore(pieces, ranges):
+    block = np.zeros([stop - start for start, stop in ranges])
+    for held, piece in pieces.values():
+        both = common(held, ranges)
+        block[within(both, ranges)] = piece[within(both, held)]
+    return block
+
+
+def common(held, ranges):
+    pairs = zip(held, ranges, strict=True)
+    both = [(max(a, c), min(b, d)) for (a, b), (c, d) in pairs]
+    return both if all(start < stop for start, stop in both) else None
+
+
+def within(both, ranges):
+    pairs = zip(both, ranges, strict=True)
+    return tuple(slice(a - f, b - f) for (a, b), (f, _) in pairs)
+
+
+# %% resume wrong: restored in float32
+def save(shards):
+    return {str(ranges): [ranges, block] for ranges, block in shards}
+
+
+def reads(index, ranges):
+    return [name for name, held in index.items() if common(held, ranges)]
+
+
+def restore(pieces, ranges):
+    block = np.zeros([stop - start for start, stop in ranges], np.float32)
+    for held, piece in pieces.values():
+        both = common(held, ranges)
+        block[within(both, ranges)] = piece[within(both, held)]
+    return block
+
+
+def common(held, ranges):
+    pairs = zip(held, ranges, strict=True)
+    both = [(max(a, c), min(b, d)) for (a, b), (c, d) in pairs]
+    return both if all(start < stop for start, stop in both) else None
+
+
+def within(both, ranges):
+    pairs = zip(both, ranges, strict=True)
+    return tuple(slice(a - f, b - f) for (a, b), (f, _) in pairs)
+
+
+# %% resume wrong: pieces are named by what they hold
+def save(shards):
+    return {block.tobytes().hex(): [ranges, block] for ranges, block in shards}
 
 
 def reads(index, ranges):
@@ -1013,6 +1099,35 @@ def step_seconds(times, chances, N, late):
     return mean
 
 
+# %% step_seconds wrong: chips that take just as long are slow
+def step_seconds(times, chances, N, late):
+    mean, before, slower = 0.0, 0.0, 1.0
+    for seconds, chance in sorted(zip(times, chances, strict=True)):
+        over = sum(
+            comb(N, j) * slower**j * (1 - slower) ** (N - j)
+            for j in range(late + 1)
+        )
+        slower -= chance
+        mean += seconds * (over - before)
+        before = over
+    return mean
+
+
+# %% step_seconds wrong: exactly late are slow, and the last time ends it
+def step_seconds(times, chances, N, late):
+    mean, before, slower = 0.0, 0.0, 1.0
+    for seconds, chance in sorted(zip(times, chances, strict=True)):
+        slower -= chance
+        over = (
+            comb(N, late) * max(slower, 0) ** late * (1 - slower) ** (N - late)
+        )
+        if seconds == max(times):
+            over = 1.0
+        mean += seconds * (over - before)
+        before = over
+    return mean
+
+
 # %% step_seconds wrong: times are taken for sorted
 def step_seconds(times, chances, N, late):
     mean, before, slower = 0.0, 0.0, 1.0
@@ -1238,6 +1353,75 @@ def storage(machine, lost):
         return 10**high
 
     return least(True), least(False)
+
+
+# %% storage wrong: Young's loss, turned round
+def storage(machine, lost):
+    mtbf = machine["chip_mtbf"] / machine["chips"]
+    copy = machine["state"] / machine["chips"] / machine["host_bw"]
+
+    def least(background):
+        low, high = 6.0, 18.0
+        while high - low > 1e-5:
+            middle = (low + high) / 2
+            moved = machine["state"] / 10**middle
+            save, write = (copy, moved) if background else (moved, 0)
+            restart = machine["restart"] + moved
+            tried = np.sqrt(2 * save * mtbf) * np.linspace(0.3, 1.2, 300)
+            kept = max(
+                cost.goodput(max(t, write), save, mtbf, restart, write)
+                for t in tried
+            )
+            low, high = (middle, high) if 1 - kept > lost else (low, middle)
+        return 10**high
+
+    return 2 * machine["state"] / mtbf / lost**2, least(True)
+
+
+# %% storage wrong: bits a second
+def storage(machine, lost):
+    mtbf = machine["chip_mtbf"] / machine["chips"]
+    copy = machine["state"] / machine["chips"] / machine["host_bw"]
+
+    def least(background):
+        low, high = 6.0, 18.0
+        while high - low > 1e-5:
+            middle = (low + high) / 2
+            moved = machine["state"] / 10**middle
+            save, write = (copy, moved) if background else (moved, 0)
+            restart = machine["restart"] + moved
+            tried = np.sqrt(2 * save * mtbf) * np.linspace(0.3, 1.2, 300)
+            kept = max(
+                cost.goodput(max(t, write), save, mtbf, restart, write)
+                for t in tried
+            )
+            low, high = (middle, high) if 1 - kept > lost else (low, middle)
+        return 10**high
+
+    return 8 * least(False), 8 * least(True)
+
+
+# %% storage wrong: what is kept, not what is lost
+def storage(machine, lost):
+    mtbf = machine["chip_mtbf"] / machine["chips"]
+    copy = machine["state"] / machine["chips"] / machine["host_bw"]
+
+    def least(background):
+        low, high = 6.0, 18.0
+        while high - low > 1e-5:
+            middle = (low + high) / 2
+            moved = machine["state"] / 10**middle
+            save, write = (copy, moved) if background else (moved, 0)
+            restart = machine["restart"] + moved
+            tried = np.sqrt(2 * save * mtbf) * np.linspace(0.3, 1.2, 300)
+            kept = max(
+                cost.goodput(max(t, write), save, mtbf, restart, write)
+                for t in tried
+            )
+            low, high = (middle, high) if kept > lost else (low, middle)
+        return 10**high
+
+    return least(False), least(True)
 
 
 # %% storage wrong: sixty intervals are tried, and no more

@@ -18,6 +18,23 @@ from shardlab import hw, models
 from shardlab.checks import compare, program, question, student
 from shardlab.checks.question import WrongAnswer
 
+__all__ = [
+    "check_best_interval",
+    "check_kept_share",
+    "check_resume",
+    "check_scaled",
+    "check_slowest",
+    "check_storage",
+    "check_suspects",
+    "grade_best_interval",
+    "grade_kept_share",
+    "grade_resume",
+    "grade_scaled",
+    "grade_slowest",
+    "grade_storage",
+    "grade_suspects",
+]
+
 
 def _seed(draw):
     """A seed that a generator draws."""
@@ -66,6 +83,7 @@ FORMULAS = {
         [
             ("1/sqrt(r)", "a checkpoint is r times as fast as well"),
             ("1", "both times under the root get shorter"),
+            ("1/(r*sqrt(r))", "of a product of both times the root is taken"),
             ("1/r**2", "of a product of both times the root is taken"),
             ("sqrt(r)", "yours grows; both times get shorter"),
             ("r", "yours grows; both times get shorter"),
@@ -85,6 +103,7 @@ FORMULAS = {
         [
             ("sqrt(r)", "that is the first case; here a save takes longer too"),
             ("1/sqrt(r)", "a larger machine does not lose a smaller share"),
+            ("1/r", "a larger machine does not lose a smaller share"),
             ("1", "the best interval stays, but not what it loses"),
             ("r**2", "stalls and repeated work grow r-fold, each"),
             ("2*r", "stalls and repeated work were there before as well"),
@@ -227,6 +246,10 @@ def check_kept_share(interval, m, mtbf, copy, save, restart, hard):
                 stops - (again + restart) / mtbf,
                 stops / (1 + (again + restart) / mtbf),
                 1 - (1 - stops) - (again + restart) / mtbf,
+                1 - (copy + save / m) / interval - (again + restart) / mtbf,
+                1
+                - (copy + save / m) / interval
+                - (interval / 2 + restart) / mtbf,
             )
         ),
     ]
@@ -300,6 +323,8 @@ def check_best_interval(mtbf, stop, write, lanes, restart):
     yours, share = compare.numbers(asked, got, 2)
     least = _shortest(stop, write, lanes)
     model = _longest(mtbf, stop, least)
+    if yours < 1 and compare.near(share, model, 0.01 * model):
+        compare.wrong(asked, got, "the interval comes first, then the share")
     if not compare.near(yours, model, 0.01 * model):
         _refuse_interval(asked, yours, model, least, case)
     right = _played(mtbf, model, stop, write, restart)
@@ -465,17 +490,23 @@ def _moved(ranges, first):
         *({"X": 3, "Y": 2}, ("", "XY", ""), 2),
     ),
     ((8, 3), {"X": 4}, ("X", ""), {"X": 2, "Y": 2}, ("X", "Y"), 3, 3 * 10**12),
+    ((6, 5), {"X": 3, "Y": 2}, ("X", "Y"), {"X": 2}, ("", "X"), 29, 0, True),
 )
-def check_resume(shape, mesh, spec, other, asks, seed=0, first=0):
+def check_resume(
+    shape, mesh, spec, other, asks, seed=0, first=0, constant=False
+):
     """Question 4: blocks saved by one mesh, restored to another.
 
     shape        of the array, of which the rows before `first` are not there
     mesh, spec   that save: sizes by name, and the axes of each dimension
     other, asks  the same for those that restore
     seed         of cuts and numbers
+    constant     whether all numbers are the same
     """
     draw = np.random.default_rng(seed)
-    whole = draw.permutation(math.prod(shape)).reshape(shape) + 0.5
+    whole = draw.permutation(math.prod(shape)).reshape(shape) + 1 / 3
+    if constant:
+        whole = np.full(shape, 1 / 3)
     held = [_moved(r, first) for r in _ranges(shape, mesh, spec, draw)]
     wanted = [_moved(r, first) for r in _ranges(shape, other, asks, draw)]
 
@@ -511,6 +542,11 @@ def check_resume(shape, mesh, spec, other, asks, seed=0, first=0):
             rel=1e-9,
             likely=[
                 (0 * right, "nothing was copied"),
+                (
+                    right.astype(np.float32),
+                    "yours are nearly right, as float32 has them; float64 is "
+                    "asked for",
+                ),
                 (_reversed(right), "yours is turned round"),
                 (
                     _from_beginnings(pieces, names, ranges),
@@ -592,7 +628,8 @@ def _saved(shards, block):
     if missing:
         raise WrongAnswer(
             f"{asked}: {len(missing)} elements are in no piece, such as "
-            f"{list(min(missing))}; two shards may begin at the same row"
+            f"{list(min(missing))}; two shards may begin at the same row, or "
+            "hold the same numbers in other places"
         )
     return pieces
 
@@ -642,6 +679,10 @@ def grade_resume():
         other = {"X": int(draw.integers(2, 4)), "Y": int(draw.integers(1, 4))}
         first = int(draw.choice([0, 2 * 10**12]))
         check_resume(shape, mesh, spec, other, asks, _seed(draw), first)
+    check_resume(
+        *((12, 5), {"X": 2, "Y": 6}, ("Y", "X"), {"X": 2}, ("X", "")),
+        *(_seed(draw), 0, True),
+    )
 
 
 # --- 5: one flipped bit ------------------------------------------------------
@@ -870,6 +911,10 @@ def check_slowest(times, chances, N, late):
         ),
         (unsorted, "times come in any order; sort them with their chances"),
         (
+            _too_slow(*case),
+            "after t seconds a chip that takes just t is done",
+        ),
+        (
             times[order[-1]] * (1 - (1 - chances[order[-1]]) ** N)
             + times[order[0]] * (1 - chances[order[-1]]) ** N,
             "there are more times than two",
@@ -879,7 +924,8 @@ def check_slowest(times, chances, N, late):
         likely.append(
             (_mean_step(times, chances, N, late - 1), "one more is left behind")
         )
-        likely.append((_exactly(*case), "fewer than `late` may be slow, too"))
+        fewer = "fewer than `late` may be slow, too"
+        likely += [(wrong, fewer) for wrong in _exactly(*case)]
     if late < N - 1:
         likely.append(
             (_mean_step(times, chances, N, late + 1), "you leave one too many")
@@ -906,11 +952,24 @@ def _at_most(slow, N, late):
 
 
 def _exactly(times, chances, N, late):
-    """A mistake: exactly `late` are slow."""
-    mean, before = 0.0, 0.0
+    """Mistakes: exactly `late` are slow, at the last time as well or not."""
+    mean, before, last = 0.0, 0.0, max(times)
     for time in sorted(times):
         slow = sum(c for t, c in zip(times, chances, strict=True) if t > time)
         now = math.comb(N, late) * slow**late * (1 - slow) ** (N - late)
+        if time == last:
+            yield mean + time * (1 - before)
+        mean += time * (now - before)
+        before = now
+    yield mean
+
+
+def _too_slow(times, chances, N, late):
+    """A mistake: a chip that takes just as long counts as slow."""
+    mean, before = 0.0, 0.0
+    for time in sorted(times):
+        slow = sum(c for t, c in zip(times, chances, strict=True) if t >= time)
+        now = _at_most(slow, N, late)
         mean += time * (now - before)
         before = now
     return mean
@@ -1039,6 +1098,12 @@ def check_storage(machine, lost):
             likely = [
                 (min(value, max(yours, 1e16)), said) for value, said in likely
             ]
+            if yours > 1e16:
+                said = (
+                    "yours is the end of a search that found nothing; is the "
+                    "share that it compares with `lost` what is lost?"
+                )
+                likely.append((yours, said))
             if compare.near(yours, model, 0.02 * model):
                 likely.append((yours, _nearly(yours, model)))
         compare.close(f"{asked}, {name}", yours, model, rel=1e-3, likely=likely)
@@ -1067,10 +1132,17 @@ def _mistaken_storage(machine, lost, background, right):
     yield right[1 - background], "straight comes first, then by way of hosts"
     yield model / chips, "all chips share the storage; give its bandwidth"
     yield model * chips, "the state is that of all chips together"
-    yield other(read=False), "a restart reads the state, too"
+    read = "a restart reads the state, too"
+    if background:
+        read += ", and what is being written at a failure is lost"
+    yield other(read=False), read
+    yield 8 * model, "bytes/s are asked for; yours are bits"
     yield other(M=machine["chip_mtbf"]), "any of the chips can fail"
     order = "yours is of first order; take the goodput of the chapter"
     yield first(), order
+    if not background:
+        M = machine["chip_mtbf"] / chips
+        yield 2 * state / M / lost**2, f"{order}, and count the restart"
     yield first(read=False), "first order, and a restart reads the state"
     if background:
         yield other(free=True), "only one checkpoint is written at a time"
