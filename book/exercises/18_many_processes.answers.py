@@ -382,45 +382,63 @@ def from_host_to_host(N, H, V):
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = d * W * N
 tenth = 9 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: the whole bucket in each round
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 2 * d * W
 tenth = 9 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: V over the link
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 4 * d * W * (N - 1)
 tenth = 9 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: rounds of one phase, bytes of both
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 2 * d * W * (N - 1)
 tenth = 9 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: bytes of one phase, rounds of both
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 4 * d * W * N
 tenth = 9 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: a tenth of what is carried
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 2 * d * W * N
 tenth = 10 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: a tenth is five times a half
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 2 * d * W * N
 tenth = 5 * bucket
+hosts = [83, 5]
+
 
 # %% bucket wrong: less waiting in smaller buckets
 N, d, W = sympy.symbols("N d W", positive=True)
 bucket = 2 * d * W * N
 tenth = bucket / 10
+hosts = [83, 5]
+
 
 # %% bucket right: as text
 bucket = "2*N*W*d"
 tenth = "18*N*W*d"
+hosts = [83, 5]
+
 
 # %% bucket right: solved by SymPy
 N, d, W, V = sympy.symbols("N d W V", positive=True)
@@ -428,6 +446,7 @@ waits = 2 * (N - 1) * 2 * d
 carries = 2 * (N - 1) / N * V / W
 (bucket,) = sympy.solve(waits - carries, V)
 (tenth,) = sympy.solve(waits - (waits + carries) / 10, V)
+hosts = [83, 5]
 
 
 # %% done wrong: as if nothing could hang
@@ -538,3 +557,225 @@ def done(programs):
     while step():
         pass
     return np.array(behind)
+
+
+# %% rows wrong: the first and the last chip of a process
+def rows(shape, axes, ranks, B):
+    cut = [shape[axis] for axis in axes]
+    each, chips = B // prod(cut), prod(shape) // ranks
+    found = []
+    for rank in range(ranks):
+        parts = set()
+        for chip in (rank * chips, (rank + 1) * chips - 1):
+            places = np.unravel_index(chip, shape)
+            at = [places[axis] for axis in axes]
+            parts.add(int(np.ravel_multi_index(at, cut)) if axes else 0)
+        found.append([p * each + n for p in sorted(parts) for n in range(each)])
+    return found
+
+
+# %% rows wrong: in the order of chips
+def rows(shape, axes, ranks, B):
+    cut = [shape[axis] for axis in axes]
+    each, chips = B // prod(cut), prod(shape) // ranks
+    found = []
+    for rank in range(ranks):
+        parts = {}
+        for chip in range(rank * chips, (rank + 1) * chips):
+            places = np.unravel_index(chip, shape)
+            at = [places[axis] for axis in axes]
+            parts[int(np.ravel_multi_index(at, cut)) if axes else 0] = True
+        found.append([p * each + n for p in parts for n in range(each)])
+    return found
+
+
+# %% rows wrong: all from the first to the last
+def rows(shape, axes, ranks, B):
+    cut = [shape[axis] for axis in axes]
+    each, chips = B // prod(cut), prod(shape) // ranks
+    found = []
+    for rank in range(ranks):
+        parts = set()
+        for chip in range(rank * chips, (rank + 1) * chips):
+            places = np.unravel_index(chip, shape)
+            at = [places[axis] for axis in axes]
+            parts.add(int(np.ravel_multi_index(at, cut)) if axes else 0)
+        found.append(list(range(min(parts) * each, (max(parts) + 1) * each)))
+    return found
+
+
+# %% between wrong: two chips are joined by one link
+def between(shape, axis, ranks, V):
+    chips = np.arange(prod(shape)).reshape(shape)
+    process = chips // (chips.size // ranks)
+    other = np.roll(chips, -1, axis)
+    links = {
+        frozenset((int(a), int(b)))
+        for a, b in zip(chips.flat, other.flat)
+        if process.flat[a] != process.flat[b]
+    }
+    N = shape[axis]
+    return V * (N - 1) // N * len(links)
+
+
+# %% law wrong: weights that polyfit squares once more
+def law(N, points):
+    V, seconds = np.array(points).T
+    slope, start = np.polyfit(V, seconds, 1, w=1 / seconds**2)
+    return start / (2 * (N - 1)), 2 * (N - 1) / N / slope
+
+
+# %% law wrong: two waits a round
+def law(N, points):
+    V, seconds = np.array(points).T
+    slope, start = np.polyfit(V, seconds, 1, w=1 / seconds)
+    return start / (4 * (N - 1)), 2 * (N - 1) / N / slope
+
+
+# %% law wrong: rounds of halving
+def law(N, points):
+    V, seconds = np.array(points).T
+    slope, start = np.polyfit(V, seconds, 1, w=1 / seconds)
+    return start / np.log2(N), 2 * (N - 1) / N / slope
+
+
+# %% from_host_to_host wrong: all three alike
+def from_host_to_host(N, H, V):
+    ring = N // H * (V - V // N)
+    return ring, ring, ring
+
+
+# %% from_host_to_host wrong: a partner H away is on the same host
+def from_host_to_host(N, H, V):
+    distances = [2**k for k in range(N.bit_length() - 1)]
+    pieces = [V // 2 ** (k + 1) for k in range(len(distances))]
+    near = sum(N * p for d, p in zip(distances, pieces) if d > H)
+    far = sum(N * p for d, p in zip(distances[::-1], pieces) if d > H)
+    return N // H * (V - V // N), far, near
+
+
+# %% from_host_to_host wrong: the first piece is the whole array
+def from_host_to_host(N, H, V):
+    return N // H * (V - V // N), 2 * V * (N - H), 2 * V * (N - H) // H
+
+
+# %% from_host_to_host wrong: pieces are put in order afterwards
+def from_host_to_host(N, H, V):
+    ring = N // H * (V - V // N)
+    return ring, V * (N - H) + V // 2, V * (N - H) // H + V // 2
+
+
+# %% done wrong: by the name of a call, not by its list
+def done(programs):
+    behind = [0] * len(programs)
+    moved = True
+    while moved:
+        moved = False
+        for rank, program in enumerate(programs):
+            if behind[rank] == len(program):
+                continue
+            name, ranks = program[behind[rank]]
+            following = [programs[q][behind[q] : behind[q] + 1] for q in ranks]
+            if all(call and call[0][0] == name for call in following):
+                for q in ranks:
+                    behind[q] += 1
+                moved = True
+    return behind
+
+
+# %% done wrong: by the list of a call, not by its name
+def done(programs):
+    behind = [0] * len(programs)
+    moved = True
+    while moved:
+        moved = False
+        for rank, program in enumerate(programs):
+            if behind[rank] == len(program):
+                continue
+            _, ranks = program[behind[rank]]
+            following = [programs[q][behind[q] : behind[q] + 1] for q in ranks]
+            if all(call and call[0][1] == ranks for call in following):
+                for q in ranks:
+                    behind[q] += 1
+                moved = True
+    return behind
+
+
+# %% done wrong: each process once, as far as it gets
+def done(programs):
+    behind = [0] * len(programs)
+    for rank, program in enumerate(programs):
+        while behind[rank] < len(program):
+            call = program[behind[rank]]
+            following = [
+                programs[q][behind[q] : behind[q] + 1] for q in call[1]
+            ]
+            if any(other != [call] for other in following):
+                break
+            for q in call[1]:
+                behind[q] += 1
+    return behind
+
+
+# %% done wrong: three rounds
+def done(programs):
+    behind = [0] * len(programs)
+    for _ in range(3):
+        for rank, program in enumerate(programs):
+            if behind[rank] == len(program):
+                continue
+            call = program[behind[rank]]
+            following = [
+                programs[q][behind[q] : behind[q] + 1] for q in call[1]
+            ]
+            if all(other == [call] for other in following):
+                for q in call[1]:
+                    behind[q] += 1
+    return behind
+
+
+# %% bucket wrong: quicker wires bear more hosts
+N, d, W = sympy.symbols("N d W", positive=True)
+bucket = 2 * d * W * N
+tenth = 9 * bucket
+hosts = [5, 83]
+
+
+# %% bucket wrong: rounded up
+N, d, W = sympy.symbols("N d W", positive=True)
+bucket = 2 * d * W * N
+tenth = 9 * bucket
+hosts = [84, 6]
+
+
+# %% bucket wrong: speed of one chip
+N, d, W = sympy.symbols("N d W", positive=True)
+bucket = 2 * d * W * N
+tenth = 9 * bucket
+hosts = [333, 41]
+
+
+# %% bucket wrong: one delay a round for the two machines
+N, d, W = sympy.symbols("N d W", positive=True)
+bucket = 2 * d * W * N
+tenth = 9 * bucket
+hosts = [166, 10]
+
+
+# %% bucket wrong: hosts for a tenth
+N, d, W = sympy.symbols("N d W", positive=True)
+bucket = 2 * d * W * N
+tenth = 9 * bucket
+hosts = [9, 1]
+
+
+# %% bucket equivalent: line 8: 25000000.0 becomes 25000001.0
+# A byte more in the bucket, and the same whole number of hosts.
+
+
+# %% bucket equivalent: line 8: 25000000.0 becomes 25000001.0 (2)
+# A byte more on the wire, and the same whole number of hosts.
+
+
+# %% bucket equivalent: line 8: 400000000.0 becomes 400000001.0
+# A byte more on the wire, and the same whole number of hosts.

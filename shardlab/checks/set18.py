@@ -13,7 +13,23 @@ import numpy as np
 from jax import NamedSharding, P
 from jax.sharding import Mesh
 
+from shardlab import hw
 from shardlab.checks import compare, question, student
+
+__all__ = [
+    "check_between",
+    "check_bucket",
+    "check_done",
+    "check_from_host_to_host",
+    "check_law",
+    "check_rows",
+    "grade_between",
+    "grade_bucket",
+    "grade_done",
+    "grade_from_host_to_host",
+    "grade_law",
+    "grade_rows",
+]
 
 # --- 1: who reads what -------------------------------------------------------
 
@@ -53,6 +69,7 @@ def _like_cards(shape, axes, ranks, B):
     ((2, 4), (0,), 4, 8),
     ((2, 4), (1,), 4, 8),
     ((4, 2), (1, 0), 4, 16),
+    ((4, 2), (1, 0), 2, 16),  # parts 0, 4, 1 and 5, in the order of chips
     ((2, 2, 2), (2, 0), 2, 12),
     ((2, 3), (0, 1), 3, 12),
     ((2, 3), (), 3, 4),
@@ -64,6 +81,7 @@ def check_rows(shape, axes, ranks, B):
     asked = f"rows({tuple(shape)}, {tuple(axes)}, {ranks}, {B})"
     right = _read(shape, axes, ranks, B)
     own = _owned(_parts(shape, axes, B), ranks)
+    starts = [[list(part) for part in parts] for parts in own]
     likely = [
         (
             _read(shape, axes[::-1], ranks, B),
@@ -84,6 +102,14 @@ def check_rows(shape, axes, ranks, B):
         (
             [[n for part in parts for n in part] for parts in own],
             "each sequence is read once, in order",
+        ),
+        (
+            [sorted({*parts[0], *parts[-1]}) for parts in own],
+            "chips between the first and the last have parts, too",
+        ),
+        (
+            [list(range(min(p)[0], max(p)[-1] + 1)) for p in starts],
+            "the parts of a process need not stand side by side",
         ),
         (
             _like_cards(shape, axes, ranks, B),
@@ -147,6 +173,7 @@ def _moved(rings, each, V, back=True):
 @question.visible(
     "between",
     ((6, 4), 0, 2, 6000),
+    ((2, 4), 0, 2, 4096),
     ((4, 2), 0, 2, 4096),
     ((4, 2), 1, 2, 4096),
     ((2, 4), 1, 4, 4096),
@@ -183,6 +210,10 @@ def check_between(shape, axis, ranks, V):
         (
             (N - 1) * V // N * ranks,
             "count the links that cross, not the processes",
+        ),
+        (
+            _moved([range(prod(shape))], each, V),
+            "rings go along `axis`, and not round all chips",
         ),
         (
             2 * (N - 1) * V // N * len(torn),
@@ -241,17 +272,17 @@ def _by_ends(N, points):
     return (seconds - beta * V) / (2 * (N - 1)), 2 * (N - 1) / N / beta
 
 
-def _unweighted(N, points):
-    """A mistake: alpha by plain least squares."""
+def _unweighted(N, points, power=0.0):
+    """A mistake: plain least squares, or weights of another power of 1/t."""
     V, seconds = np.array(points).T
-    slope, at_zero = np.polyfit(V, seconds, 1)
+    slope, at_zero = np.polyfit(V, seconds, 1, w=seconds**-power)
     return at_zero / (2 * (N - 1)), 2 * (N - 1) / N / slope
 
 
 @question.visible(
     "law",
+    (4, 20e-3, 2.5e9, 210),
     (2, 4e-3, 25e6, 3),
-    (4, 20e-3, 2.5e9, 8),
     (16, 50e-6, 12.5e9, 5),
 )
 def check_law(N, alpha, W, seed):
@@ -277,6 +308,8 @@ def check_law(N, alpha, W, seed):
             "that is the shortest time, which holds bytes and an error, too",
         ),
         (rounds * alpha, "that is alpha of all rounds together"),
+        (rounds / 2 * alpha, "a ring has 2(N - 1) rounds, whatever N is"),
+        (alpha / 2, "a round has one alpha, with all that one waits for"),
         (2 * alpha, "an AllReduce has 2(N - 1) rounds, not N - 1"),
         (alpha * rounds / N, "a ring has 2(N - 1) rounds, not N"),
         (alpha * rounds / (2 * N), "a ring has 2(N - 1) rounds, not 2N"),
@@ -292,6 +325,10 @@ def check_law(N, alpha, W, seed):
         likely=apart,
     )
     likely = [
+        (
+            _unweighted(N, points, 2.0)[1],
+            "a share counts by 1/t; `polyfit` takes w=1/t, and squares it",
+        ),
         (
             _by_ends(N, points)[1],
             "two points alone are too uncertain; let all of them speak",
@@ -364,6 +401,13 @@ def check_from_host_to_host(N, H, V):
     found = compare.entries(asked, got, 3)
     ring, far, near = _host_bytes(N, H, V)
     hosts = N // H
+    bits = N.bit_length() - 1
+    back = [int(f"{n:0{bits}b}"[::-1], 2) for n in range(N)]
+    put = V // N * sum(n // H != other // H for n, other in enumerate(back))
+    alike = (ring, "that is the ring's; in halving whole rounds stay in a host")
+    first = "the first exchange is of half of the array"
+    next_one = "a partner H away is on another host, too"
+    stays = "nothing is moved afterwards"
     likely = {
         "ring": (
             (ring // hosts * (hosts - 1), "a ring must come back"),
@@ -371,16 +415,37 @@ def check_from_host_to_host(N, H, V):
             (2 * ring, "the ring goes in one direction"),
             (N * (V - V // N), "links within a host do not count"),
             (ring * N // (N - 1), "a chip's own piece stays where it is"),
+            (far, "the ring comes first, then `far`, then `near`"),
+            (near, "the ring comes first, then `far`, then `near`"),
         ),
         "far": (
-            (near, "the first rounds have the largest pieces"),
+            (
+                near,
+                "that is an H-th: the first rounds have the largest pieces, "
+                "and all chips send",
+            ),
             (far // N, "that is one chip; all of them send"),
+            alike,
+            (2 * far, first),
+            (far - V * H, next_one),
+            (far + put, stays),
+            (far + V // 2, stays),
             (far // 2, "an exchange sends in both directions"),
             (N * (V - V // N), "the last rounds stay within a host"),
         ),
         "near": (
             (far, "the first rounds, with the largest pieces, stay in a host"),
             (near // N, "that is one chip; all of them send"),
+            alike,
+            (2 * near, first),
+            (near - N * V // (2 * H), next_one),
+            (near + put, stays),
+            (near + V // 2, stays),
+            (V, "the last round is not the only one between hosts"),
+            (
+                near // H,
+                "that is one chip of each host; all of them send",
+            ),
             (near // 2, "an exchange sends in both directions"),
             (N * (V - V // N), "the first rounds stay within a host"),
         ),
@@ -419,7 +484,7 @@ BUCKETS = {
     "bucket": (
         Fraction(1, 2),
         [
-            ("d*W*N", "each round costs two delays"),
+            ("d*W*N", "each of the 2(N - 1) rounds costs two delays"),
             ("2*d*W", "a round carries an N-th of the bucket"),
             ("2*d*W*(N - 1)", "a round carries an N-th of the bucket"),
             ("4*d*W*(N - 1)", "over a link go 2(N - 1)/N buckets, not one"),
@@ -436,6 +501,7 @@ BUCKETS = {
             ("20*d*W*N", "a tenth of the time, not of what is carried"),
             ("10*d*W*N", "a tenth of all the time, and twice the delay"),
             ("2*d*W*N/10", "less waiting takes a larger bucket"),
+            ("2*d*W*N/9", "less waiting takes a larger bucket"),
             ("2*d*W*N*5", "half has one part of two, a tenth one of ten"),
             ("9*d*W*N", "each round costs two delays"),
             ("18*d*W", "a round carries an N-th of the bucket"),
@@ -444,8 +510,50 @@ BUCKETS = {
 }
 
 
+DDP = 25 * 10**6  # bytes of a bucket
+DELAY = Fraction(6, 1000)
+# What four TPU v5p and eight H100s send out of their host in a millisecond.
+LINES = [int(n * c.dcn_bw / 1000) for n, c in ((4, hw.V5P), (8, hw.H100))]
+
+
+def _most_hosts(W, bucket=DDP, d=DELAY, share=Fraction(1, 2)):
+    """The most hosts of which a bucket is not too small, one more at a time."""
+    N = 1
+    while _bucket(N + 1, d, W, share) <= bucket:
+        N += 1
+    return N
+
+
+def _check_hosts(got):
+    """The hosts for which 25 MB are enough, on two named machines."""
+    right = [_most_hosts(W) for W in LINES]
+
+    def each(of):
+        return [of(W) for W in LINES]
+
+    likely = [
+        (right[::-1], "you exchange the machines"),
+        ([n + 1 for n in right], "with one host less the ring waits for half"),
+        ([n - 1 for n in right], "one host more may be in the ring"),
+        (each(lambda W: _most_hosts(W, d=DELAY / 2)), "a round has two delays"),
+        (each(lambda W: _most_hosts(W, d=2 * DELAY)), "a round has two delays"),
+        (
+            [_most_hosts(W // n) for W, n in zip(LINES, (4, 8), strict=True)],
+            "W is that of a whole host, not of one chip",
+        ),
+        (
+            each(lambda W: _most_hosts(W, share=Fraction(1, 10))),
+            "that is for waiting a tenth of the time",
+        ),
+        ([right[0]] * 2, "the wires differ, and so do the pieces' times"),
+    ]
+    names = ("hosts of v5p", "nodes of H100s")
+    compare.equal("hosts", got, right, likely=likely, names=names)
+
+
 @question.visible(
-    "bucket, tenth", (((2, 3, 5), (3, 1, 7), (16, 2, 11), (5, 4, 3)),)
+    "bucket, tenth, hosts",
+    (((2, 3, 5), (3, 1, 7), (16, 2, 11), (5, 4, 3)),),
 )
 def check_bucket(points):
     """Question 5: bytes of a bucket, at points (N, d, W)."""
@@ -459,6 +567,7 @@ def check_bucket(points):
             closed=True,
             likely=likely,
         )
+    _check_hosts(student.value("hosts"))
 
 
 def grade_bucket():
@@ -529,18 +638,36 @@ def _patient(programs):
     return found
 
 
-def _once(programs):
-    """A mistake: each process is looked at a single time."""
+def _rounds(programs, rounds, whole=False, same=None):
+    """A mistake: processes are looked at in turn, some rounds and no more.
+
+    whole  whether one is left only when it can make no call any more
+    same   what two calls must have in common, a function of a call
+    """
+    same = same or (lambda call: call)
     behind = [0] * len(programs)
-    for rank, program in enumerate(programs):
-        if behind[rank] == len(program):
-            continue
-        name, ranks = program[behind[rank]]
-        calls = [programs[q][behind[q] : behind[q] + 1] for q in ranks]
-        if all(call == [[name, ranks]] for call in calls):
-            for q in ranks:
-                behind[q] += 1
+
+    def moves(rank):
+        calls = [p[n : n + 1] for p, n in zip(programs, behind, strict=True)]
+        if not calls[rank]:
+            return False
+        (call,) = calls[rank]
+        if any(list(map(same, calls[q])) != [same(call)] for q in call[1]):
+            return False
+        for q in call[1]:
+            behind[q] += 1
+        return True
+
+    for _ in range(rounds):
+        for rank in range(len(programs)):
+            while moves(rank) and whole:
+                pass
     return behind
+
+
+def _by_one(programs, place):
+    """A mistake: calls are the same by their name, or list, alone."""
+    return _rounds(programs, sum(map(len, programs)), False, lambda c: c[place])
 
 
 def _by_name(programs):
@@ -563,11 +690,6 @@ def _each(*programs):
 RUNS = (
     # All is well.
     _each(*[[("step", ALL), ("loss", ALL), ("step", ALL)]] * 4),
-    # Process 0 alone evaluates a metric.
-    _each(
-        [("step", ALL), ("metric", ALL), ("step", ALL)],
-        *[[("step", ALL), ("step", ALL)]] * 3,
-    ),
     # Process 2 has the two axes in the other order.
     _each(
         [("gather", X0), ("sum", Y0), ("loss", ALL)],
@@ -581,6 +703,25 @@ RUNS = (
         [("gather", X0), ("gather", X0), ("loss", ALL)],
         [("gather", X1), ("loss", ALL)],
         [("gather", X1), ("gather", X1), ("loss", ALL)],
+    ),
+    # Process 0 alone evaluates a metric.
+    _each(
+        [("step", ALL), ("metric", ALL), ("step", ALL)],
+        *[[("step", ALL), ("step", ALL)]] * 3,
+    ),
+    # Sums of the same name, by other processes; process 3 forgets its own.
+    _each(
+        [("sum", X0), ("loss", ALL)],
+        [("sum", Y1), ("sum", X0), ("loss", ALL)],
+        [("loss", ALL)],
+        [("loss", ALL)],
+    ),
+    # Each pair waits for the next one, and the last one frees them all.
+    _each(
+        [("sum", [0, 1]), ("sum", [0, 1]), ("loss", ALL)],
+        [("sum", pair) for pair in ([1, 2], [0, 1]) * 2] + [("loss", ALL)],
+        [("sum", pair) for pair in ([2, 3], [1, 2]) * 2] + [("loss", ALL)],
+        [("sum", [2, 3]), ("sum", [2, 3]), ("loss", ALL)],
     ),
     # Some calls need nobody else.
     _each(
@@ -612,8 +753,17 @@ def check_done(programs):
             "a collective needs those in its list, and no others",
         ),
         (_by_name(programs), "the same name among others is another call"),
+        (_by_one(programs, 0), "the same name among others is another call"),
+        (_by_one(programs, 1), "another name is another call"),
         (_patient(programs), "nobody passes a call by"),
-        (_once(programs), "a call that is made may let others move"),
+        *(
+            (
+                _rounds(programs, rounds, whole),
+                "a call lets others move: repeat until nothing moves",
+            )
+            for rounds in (1, 2, 3, 4)
+            for whole in (False, True)
+        ),
         (
             [
                 made + (made < len(p))
@@ -627,7 +777,10 @@ def check_done(programs):
         ),
     ]
     names = [f"count of process {rank}" for rank in range(len(programs))]
-    calls = [[name for name, _ in program] for program in programs]
+    calls = [
+        [f"{name} {','.join(map(str, ranks))}" for name, ranks in program]
+        for program in programs
+    ]
     compare.equal(
         f"done of {calls}",
         student.call("done", programs),
