@@ -461,6 +461,7 @@ def believed(points, D, F):
         low, high = (low, B) if late else (B, high)
     return [C, M, low]
 
+
 # %% bare equivalent: line 4: `(start, end)` is reversed
 # The order in which a set is filled does not matter.
 
@@ -469,3 +470,192 @@ def believed(points, D, F):
 
 # %% loads equivalent: line 7: 0 becomes 1
 # What stands there first is overwritten, for every axis is in `order`.
+
+
+# %% bare wrong: the end of the last task is the end of all
+def bare(tasks):
+    def joined(queue):
+        found = []
+        for name, start, end in sorted(tasks, key=lambda task: task[1:]):
+            if name != queue:
+                continue
+            if found and start <= found[-1][1]:
+                found[-1][1] = end
+            else:
+                found.append([start, end])
+        return found
+
+    def covered(intervals, at):
+        return any(start <= at < end for start, end in intervals)
+
+    network, chip, found = joined("network"), joined("chip"), []
+    for at in range(max(end for *_, end in tasks)):
+        if not covered(network, at) or covered(chip, at):
+            continue
+        if found and found[-1][1] == at:
+            found[-1][1] = at + 1
+        else:
+            found.append([at, at + 1])
+    return found
+
+
+# %% culprit wrong: who is late by most in all
+def culprit(traces):
+    times = [[end - start for start, end in trace] for trace in traces]
+    longest = [max(column) for column in zip(*times)]
+    late = [[m - x for m, x in zip(longest, own)] for own in times]
+    process = max(range(len(late)), key=lambda p: sum(late[p]))
+    number = late[process].index(max(late[process]))
+    return [process, number, late[process][number]]
+
+
+# %% culprit wrong: two processes alone
+def culprit(traces):
+    best = [0, 0, -1]
+    for number, (one, other) in enumerate(zip(*traces[:2])):
+        more = (one[1] - one[0]) - (other[1] - other[0])
+        if abs(more) > best[2]:
+            best = [int(more > 0), number, abs(more)]
+    return best
+
+
+# %% culprit wrong: clocks set by the first start
+def culprit(traces):
+    late = []
+    for number in range(len(traces[0])):
+        starts = [trace[number][0] - trace[0][0] for trace in traces]
+        process = starts.index(max(starts))
+        late.append([max(starts) - min(starts), process, number])
+    most, process, number = max(late)
+    return [process, number, most]
+
+
+# %% place wrong: any number
+def place(params, L, D, vocab, T, chips, hbm, most):
+    cut = 2 * L * T * D + 2 * 2 * vocab * D + 4 * T * vocab
+    for ways in range(1, most + 1):
+        held = 16 * params / chips + cut / ways
+        if held <= hbm:
+            return [ways, held]
+    return [0, 0]
+
+
+# %% place wrong: as much as it takes
+def place(params, L, D, vocab, T, chips, hbm, most):
+    cut = 2 * L * T * D + 2 * 2 * vocab * D + 4 * T * vocab
+    for power in range(60):
+        held = 16 * params / chips + cut / 2**power
+        if held <= hbm:
+            return [2**power, held]
+    return [0, 0]
+
+
+# %% place wrong: nothing where nothing fits
+def place(params, L, D, vocab, T, chips, hbm, most):
+    cut = 2 * L * T * D + 2 * 2 * vocab * D + 4 * T * vocab
+    ways = 1
+    while ways <= most:
+        held = 16 * params / chips + cut / ways
+        if held <= hbm:
+            return [ways, held]
+        ways *= 2
+
+
+# %% place wrong: less than the most
+def place(params, L, D, vocab, T, chips, hbm, most):
+    cut = 2 * L * T * D + 2 * 2 * vocab * D + 4 * T * vocab
+    ways = 1
+    while ways < most:
+        held = 16 * params / chips + cut / ways
+        if held <= hbm:
+            return [ways, held]
+        ways *= 2
+    return [0, 0]
+
+
+# %% place wrong: 14 bytes a parameter
+def place(params, L, D, vocab, T, chips, hbm, most):
+    cut = 2 * L * T * D + 2 * 2 * vocab * D + 4 * T * vocab
+    ways = 1
+    while ways <= most:
+        held = 14 * params / chips + cut / ways
+        if held <= hbm:
+            return [ways, held]
+        ways *= 2
+    return [0, 0]
+
+
+# %% loads wrong: the guess, a share each
+def loads(shape, order, V):
+    return [V / len(shape)] * len(shape)
+
+
+# %% loads wrong: its own piece as well
+def loads(shape, order, V):
+    chips = 1
+    for n in shape:
+        chips *= n
+    has, found = V // chips, [0] * len(shape)
+    for axis in order:
+        found[axis] = shape[axis] * has
+        has *= shape[axis]
+    return found
+
+
+# %% loads wrong: all of V at the start
+def loads(shape, order, V):
+    has, found = V, [0] * len(shape)
+    for axis in order:
+        found[axis] = (shape[axis] - 1) * has
+        has *= shape[axis]
+    return found
+
+
+# %% loads wrong: half each way
+def loads(shape, order, V):
+    chips = 1
+    for n in shape:
+        chips *= n
+    has, found = V // chips, [0] * len(shape)
+    for axis in order:
+        found[axis] = (shape[axis] - 1) * has / 2
+        has *= shape[axis]
+    return found
+
+
+# %% believed wrong: bytes/s first
+def believed(points, D, F):
+    (few, flat), (many, long) = points[0], points[-1]
+    C = 2 * many * D * F / long
+    M = 2 * (few * D + D * F + few * F) / flat
+    return [M, C, D * F / (D * F * M / C - D - F)]
+
+
+# %% believed wrong: the knee of a square
+def believed(points, D, F):
+    (few, flat), (many, long) = points[0], points[-1]
+    C = 2 * many * D * F / long
+    M = 2 * (few * D + D * F + few * F) / flat
+    return [C, M, D / (D * M / C - 2)]
+
+
+# %% culprit wrong: the longest time since the collective before
+def culprit(traces):
+    found = []
+    for process, trace in enumerate(traces):
+        for number in range(1, len(trace)):
+            gap = trace[number][0] - trace[number - 1][1]
+            found.append((gap, process, number))
+    late, process, number = max(found)
+    return [process, number, late]
+
+
+# %% culprit wrong: the first collective is left out
+def culprit(traces):
+    found = []
+    for number in range(1, len(traces[0])):
+        gaps = [trace[number][0] - trace[number - 1][1] for trace in traces]
+        late = max(gaps) - min(gaps)
+        found.append((late, gaps.index(max(gaps)), number))
+    late, process, number = max(found)
+    return [process, number, late]

@@ -21,6 +21,21 @@ from shardlab import count, hw
 from shardlab.checks import compare, question, student
 from shardlab.strategies import block, pods
 
+__all__ = [
+    "check_bare",
+    "check_believed",
+    "check_culprit",
+    "check_loads",
+    "check_place",
+    "check_tokens",
+    "grade_bare",
+    "grade_believed",
+    "grade_culprit",
+    "grade_loads",
+    "grade_place",
+    "grade_tokens",
+]
+
 # --- 1: what nobody hides ----------------------------------------------------
 
 
@@ -55,6 +70,7 @@ def _one_by_one(tasks):
     ([["network", 2, 8], ["chip", 4, 5], ["network", 6, 11], ["chip", 9, 10]],),
     ([["chip", 0, 6], ["network", 1, 5], ["network", 8, 9], ["chip", 7, 8]],),
     ([["network", 1, 3], ["network", 3, 6], ["chip", 10, 12]],),
+    ([["network", 1, 9], ["network", 2, 4], ["chip", 5, 6]],),
     ([["chip", 0, 9], ["chip", 2, 4], ["network", 3, 12]],),
 )
 def check_bare(tasks):
@@ -90,9 +106,18 @@ def check_bare(tasks):
             "them the network does nothing, either",
         ),
         (_ticks(tasks, lambda runs: len(runs) == 2), "yours is what is hidden"),
+        (
+            _ticks(tasks, lambda runs: runs == {"chip"}),
+            "yours is where the chip works alone; the network was asked for",
+        ),
         (_one_by_one(tasks), "intervals that touch or overlap are one"),
         (pieces, "intervals that touch are one"),
         (rest, "you subtract sums, and sums know nothing of when"),
+        (
+            _until_the_last(tasks),
+            "you take the end of the task that began last; a longer one that "
+            "began before it may still run",
+        ),
     ]
     compare.equal(
         asked,
@@ -100,6 +125,18 @@ def check_bare(tasks):
         _words(expected),
         likely=[(_words(wrong), sentence) for wrong, sentence in likely],
     )
+
+
+def _until_the_last(tasks):
+    """A mistake: joined tasks end when the one that began last ends."""
+    joined = {"chip": [], "network": []}
+    for queue, start, end in sorted(tasks, key=lambda task: task[1:]):
+        if joined[queue] and start <= joined[queue][-1][1]:
+            joined[queue][-1][1] = end
+        else:
+            joined[queue].append([start, end])
+    pieces = [(queue, *ends) for queue in joined for ends in joined[queue]]
+    return _ticks(pieces, lambda runs: runs == {"network"})
 
 
 def _words(intervals):
@@ -151,12 +188,28 @@ def _latest(arrivals):
     return [arrivals[number].index(max(arrivals[number])), number, most]
 
 
+def _since_the_last(arrivals, whole):
+    """Mistakes of who looks at the time since the collective before.
+
+    whole  whether all of that time counts, and not the difference to the first
+    """
+    found = [
+        (max(after) - (0 if whole else min(after)), n)
+        for n, after in enumerate(arrivals)
+    ]
+    late, number = max(found[1:])
+    return [arrivals[number].index(max(arrivals[number])), number, late]
+
+
 @question.visible(
     "culprit",
     (([1, 9, 2], [3, 4, 3]), (2, 2), (0, 100, 40)),
     (([5, 3], [2, 14], [6, 2]), (20, 1, 3), (70, 0)),
     (([4, 4, 5, 4], [9, 2, 2, 3], [1, 1, 1, 3]), (1, 30, 2), (0, 9, 300, 5)),
     (([30, 28], [2, 7]), (4, 4), (10, 11)),
+    (([1, 2, 8, 1], [3, 9, 3, 4], [1, 1, 2, 1]), (3, 7, 2), (0, 50, 9, 70)),
+    # Process 0 is late again and again, and once process 1 is later than that.
+    (([12, 2, 3], [10, 1, 2], [1, 15, 2]), (9, 5, 1), (40, 0, 90)),
 )
 def check_culprit(arrivals, lasts, clocks):
     """Question 2: who was latest, from traces on clocks of their own."""
@@ -178,6 +231,17 @@ def check_culprit(arrivals, lasts, clocks):
     ]
     apart, at = max(shown)
     starts = [trace[at][0] for trace in traces]
+    zero = [[start - t[0][0] for start, _ in t] for t in traces]
+    spread = [max(row) - min(row) for row in zip(*zero, strict=True)]
+    row = [own[spread.index(max(spread))] for own in zero]
+    behind = [[max(after) - x for x in after] for after in arrivals]
+    total = [sum(x) for x in zip(*behind, strict=True)]
+    slow = total.index(min(total))
+    own = [after[slow] - min(after) for after in arrivals]
+    pair, two = max(
+        (abs(after[0] - after[1]), n) for n, after in enumerate(arrivals)
+    )
+    ranked = sorted(arrivals[number])
     likely = [
         ([first, number, late], "yours is who waited; the other one came late"),
         ([waits, where, longest], "the longest bar belongs to one that waits"),
@@ -189,6 +253,40 @@ def check_culprit(arrivals, lasts, clocks):
             [least, there, max(times) - min(times)],
             "the shortest bar of all may be in a collective for which nobody "
             "waited; compare bars of one collective",
+        ),
+        (
+            [row.index(max(row)), spread.index(max(spread)), max(spread)],
+            "you set the clocks by the first start, to which they came at "
+            "different moments; all leave together",
+        ),
+        (
+            [slow, own.index(max(own)), max(own)],
+            "you take who is late by most in all; asked is who was latest to "
+            "a single collective",
+        ),
+        (
+            [int(arrivals[two][1] > arrivals[two][0]), two, pair],
+            "you look at two processes, and there are more",
+        ),
+        ([number, process, late], "the process comes first, then the number"),
+        ([process, number + 1, late], "you count collectives from 1"),
+        (
+            [process, number, late - (ranked[-2] - ranked[0])],
+            "you measure from the one before the last; the first one counts",
+        ),
+        (
+            [process, number, max(ranked) - sum(ranked) / len(ranked)],
+            "you measure from the mean; the first one counts",
+        ),
+        (
+            _since_the_last(arrivals, True),
+            "you measure from the end of the collective before; asked is from "
+            "when the first one was there",
+        ),
+        (
+            _since_the_last(arrivals, False),
+            "you leave out the first collective, in which all end together, "
+            "too",
         ),
         (
             [process, number, late + lasts[number]],
@@ -240,7 +338,10 @@ def _held(Y, L, D, vocab, T):
 
 def _placed(params, L, D, vocab, T, chips, hbm, most, way=""):
     """The least Y that fits and its bytes; `way` names a mistake."""
-    for Y in (2**n for n in range(most.bit_length())):
+    powers = [2**n for n in range(most.bit_length())]
+    if way == "one more":
+        powers.append(2 * powers[-1])
+    for Y in powers[way == "from two" :]:
         cut = chips // Y if way == "states over X" else chips
         beside = _held(1 if way == "nothing cut" else Y, L, D, vocab, T)
         beside -= {
@@ -248,6 +349,12 @@ def _placed(params, L, D, vocab, T, chips, hbm, most, way=""):
             "one table": Fraction(2 * vocab * D, Y),
             "half logits": Fraction(2 * T * vocab, Y),
             "one layer": Fraction(2 * (L - 1) * T * D, Y),
+            "table whole": Fraction(4 * vocab * D, Y) - 4 * vocab * D,
+            "logits whole": Fraction(4 * T * vocab, Y) - 4 * T * vocab,
+            "long inputs": -Fraction(2 * L * T * D, Y),
+            "long gradient": -Fraction(2 * vocab * D, Y),
+            "14 bytes": Fraction(2 * params, chips),
+            "over Y again": Fraction(16 * params, chips) * (1 - Fraction(1, Y)),
             "inputs whole": Fraction(2 * L * T * D, Y) - 2 * L * T * D,
         }.get(way, 0)
         total = Fraction(16 * params, cut) + beside
@@ -267,11 +374,14 @@ _V5P, _H100, _V5E = (int(c.hbm_bytes) for c in (hw.V5P, hw.H100, hw.V5E))
     (*_70B, 8192, 64, _H100, 8),
     (*_70B, 32_768, 256, _H100, 8),
     (*_70B, 65_536, 1024, _H100, 8),
+    (*_70B, 65_536, 32, _V5P, 16),  # three would be enough
     (*_70B, 8192, 256, _V5E, 16),
     (*_70B, 131_072, 256, _H100, 8),
     (*_70B, 8192, 32, _H100, 8),
     (*_70B, 1024, 4096, 1_100_000_000, 8),
     (4000, 2, 16, 64, 8, 16, 5664, 4),
+    (4000, 2, 16, 64, 8, 16, 5663, 4),  # 4 is not enough, and is the most
+    (*_70B, 65_536, 32, _V5P, 2),
 )
 def check_place(params, L, D, vocab, T, chips, hbm, most):
     """Question 3: the least TP with which a step fits, and its bytes."""
@@ -280,6 +390,14 @@ def check_place(params, L, D, vocab, T, chips, hbm, most):
     got = compare.numbers(asked, student.call("place", *how), 2)
     Y, total = _placed(*how)
     mistakes = {
+        "one more": "Y is at most `most`; where nothing fits it is [0, 0]",
+        "from two": "a chip alone, Y = 1, may be enough",
+        "table whole": "Y cuts the table and its gradient, too",
+        "logits whole": "Y cuts the logits, too",
+        "long inputs": "the inputs are in bf16",
+        "long gradient": "the table's gradient is in bf16",
+        "14 bytes": "16 bytes a parameter are asked for",
+        "over Y again": "`chips` are all chips; Y is among them",
         "states over X": "states are cut over all chips, also over Y",
         "nothing cut": "Y cuts all but the states",
         "one table": "the table has a gradient, as large as itself",
@@ -295,8 +413,7 @@ def check_place(params, L, D, vocab, T, chips, hbm, most):
         Y,
         likely=[
             (tight[0], "a chip may be full to the last byte"),
-            *[(found[way][0], said) for way, said in mistakes.items()],
-            (most, "a smaller Y is enough"),
+            *_mistaken_ways(Y, most, _any_way(*how), found, mistakes),
         ],
     )
     compare.close(
@@ -305,6 +422,30 @@ def check_place(params, L, D, vocab, T, chips, hbm, most):
         total,
         likely=[(found[way][1], said) for way, said in mistakes.items()],
     )
+
+
+def _any_way(params, L, D, vocab, T, chips, hbm, most):
+    """A mistake: the least Y, be it no power of two."""
+    for Y in range(1, most + 1):
+        cut = 2 * L * T * D + 4 * vocab * D + 4 * T * vocab
+        if Fraction(16 * params, chips) + Fraction(cut, Y) <= hbm:
+            return Y
+    return 0
+
+
+def _mistaken_ways(Y, most, least, found, mistakes):
+    """Y that mistakes give; where several give one, all of them are named."""
+    said = {}
+    for way, sentence in mistakes.items():
+        if found[way][0] != Y:
+            said.setdefault(found[way][0], []).append(sentence)
+    pairs = [(least, "Y is a power of two")] if least != Y else []
+    said.pop(0, None)
+    if Y:
+        words = "some Y fits: try up to `most` itself, and see what you count"
+        pairs.append((0, words))
+    pairs += [(ways, "; or: ".join(lines)) for ways, lines in said.items()]
+    return [*pairs, (most, "a smaller Y is enough")]
 
 
 def grade_place():
@@ -359,7 +500,25 @@ def check_loads(shape, order, V):
     whole = [V * (prod(shape) - 1) // (prod(shape) * len(shape))] * len(shape)
     alone = [(n - 1) * V // prod(shape) for n in shape]
     all_of_it = [(n - 1) * V // n for n in shape]
+    third = [V / len(shape)] * len(shape)
+    grown = [b // (n - 1) * n for b, n in zip(right, shape, strict=True)]
+    wheres = [list(order).index(axis) for axis in range(len(shape))]
     likely = [
+        (third, "the axes do not carry alike: pieces grow on the way"),
+        (grown, "a chip is not sent what it has: n - 1 pieces, not n"),
+        (
+            [b * prod(shape) for b in right],
+            "a chip starts with one piece, not with V; and it is one link of "
+            "an axis, not all",
+        ),
+        (
+            [b / 2 for b in right],
+            "the rings go in one direction, so nothing is halved",
+        ),
+        (
+            _carried(shape, wheres, V),
+            "`order` names the axis that is next, not the turn of each axis",
+        ),
         (_carried(shape, order[::-1], V), "you go along the axes backwards"),
         ([right[axis] for axis in order], "give them in the order of `shape`"),
         (_carried(shape, range(len(shape)), V), "you do not follow `order`"),
@@ -417,7 +576,10 @@ def _tokens(S, X, C, W):
 
 
 TOKENS = (
-    ("2*(S - 1)*C/(S*X*W)", "yours is twice that: backward has four matmuls"),
+    (
+        "2*(S - 1)*C/(S*X*W)",
+        "yours is twice that: backward has four matmuls, and bf16 two bytes",
+    ),
     ("(S - 1)*C/(S*W)", "each chip crosses with its own piece, not with all"),
     ("C/(X*W)", "a ring of S does not send all of an AllReduce twice"),
     ("(S - 1)*C/(2*S*X*W)", "yours is half: two matrices, two bytes, twice"),
@@ -497,13 +659,27 @@ def check_believed(D, F, C, M, between):
     asked = f"believed for D, F = {D}, {F}"
     got = compare.numbers(asked, student.call("believed", points, D, F), 3)
     few, many = points[0], points[-1]
+    right = (C, M, _knee(D, F, C, M))
     mistakes = (
         (
             (C / 2, "a multiply-add is two FLOPs"),
+            (M, "the FLOP/s come first, then the bytes/s"),
+            (
+                2 * points[1][0] * D * D / points[1][1],
+                "W is not square: D and F differ",
+            ),
+            (2 * many[0] * D * D / many[1], "W is not square: D and F differ"),
+            (2 * many[0] * F * F / many[1], "W is not square: D and F differ"),
             (2 * few[0] * D * F / few[1], "the first point waits for memory"),
         ),
         (
             (M / 2, "an element of bf16 has two bytes"),
+            (2 * M, "an element of bf16 has two bytes, not four"),
+            (
+                2 * (points[1][0] * (D + F) + D * F) / points[1][1],
+                "a point in the middle may wait for arithmetic; the first "
+                "waits for memory",
+            ),
             (2 * D * F / few[1], "In is read and the result written, too"),
             (
                 2 * (few[0] * D + D * F) / few[1],
@@ -525,9 +701,22 @@ def check_believed(D, F, C, M, between):
                 "the result is written to memory, too",
             ),
             (2 * C / M, "2BDF FLOPs stand against two bytes an element"),
+            (
+                D * F / (D * F * M / C - 2 * D),
+                "the activations are D and F wide, not twice D",
+            ),
+            (
+                D * F / (D * F * M / C - 2 * F),
+                "the activations are D and F wide, not twice F",
+            ),
+            (D / (D * M / C - 2), "W is not square: D and F differ"),
+            (points[1][0], "the knee lies between the points"),
+            (
+                -(-right[2] // 1),
+                "you round up; the knee is a real number",
+            ),
         ),
     )
-    right = (C, M, _knee(D, F, C, M))
     names = ("FLOP/s", "bytes/s", "knee")
     for name, one, model, likely in zip(
         names, got, right, mistakes, strict=True
