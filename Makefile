@@ -4,11 +4,13 @@ PYTHON ?= python3
 PY := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONPATH :=
+# Python keeps what it compiled, whatever the machine says: a second a process.
+export PYTHONDONTWRITEBYTECODE :=
 export JAX_PLATFORMS := cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help setup programs book preview notebooks test test-long check lab \
-	reset folder grade review pdf dist bench canary lock clean
+	reset folder grade review shots pdf epub dist bench canary lock clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -20,8 +22,8 @@ setup:  ## create .venv with every package (once; the others call it)
 programs: setup
 	@$(PY) tools/setup.py --browser --sandbox
 
-book: setup  ## build the book into _build/html (seconds; first time minutes)
-	@$(PY) -m tools.page
+book:  ## build the book into _build/html (executes nothing)
+	@$(PYTHON) tools/setup.py --page
 
 preview: setup  ## show the page of one chapter: CHAPTER=01, RUN=1 to execute
 	@$(PY) -m tools.preview "$(CHAPTER)" $(if $(RUN),--execute)
@@ -33,24 +35,27 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.api
 	@$(PY) -m tools.machines
 	@$(PY) -m tools.strategies
+	@$(PY) -m tools.status
 	@$(PY) -m tools.checks
 
 TESTS = $(PY) -m pytest -n 2 --no-loadscope-reorder -q --durations=10
 
-test: programs  ## the tests: all notebooks, all values, all pages
-	@echo "running the tests on two cores: about twelve minutes"
-	@$(TESTS) --dist loadfile --nbval --nbval-current-env \
-		--nbval-cell-timeout 600 tests chapters solutions
+NOTEBOOKS = --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 600 \
+	$(if $(ACCOUNT),-p bench.account --account "$(ACCOUNT)")
 
-test-long: programs  ## what takes longer: attacks, classes, a fresh clone, ...
+test: programs  ## the tests: all chapters, all values, all pages
+	@echo "running the tests on two cores: about ten minutes"
+	@$(TESTS) $(NOTEBOOKS) tests chapters
+
+test-long: programs  ## what takes longer: solutions, attacks, classes, ...
 	@$(PY) tools/setup.py --database
-	@$(TESTS) --dist loadfile --long -m long tests
+	@$(TESTS) $(NOTEBOOKS) --long -m long --mutants $(or $(MUTANTS),all) tests solutions
 	@$(TESTS) --dist worksteal --suite whole -m whole tests/grading
 
 PAGES = api back_matter bibliography elsewhere in_practice machines
 
 check: setup  ## the quick tests, for an author at work (under a minute)
-	@$(TESTS) --dist loadfile --quick tests/style tests/library \
+	@$(TESTS) --dist loadfile --quick tests/style tests/library tests/strategies \
 		$(PAGES:%=tests/commands/test_%.py)
 
 lab: setup  ## copy missing chapters and exercises to work/, open JupyterLab
@@ -74,26 +79,35 @@ grade: folder setup  ## grade SUBMISSIONS=folder (see book/instructors.md)
 		$(if $(LATE),--late "$(LATE)") $(if $(SEED),--seed "$(SEED)") \
 		$(if $(WORKERS),--workers "$(WORKERS)") \
 		$(if $(SECONDS),--seconds "$(SECONDS)") \
+		$(if $(SCHEDULER),--scheduler "$(SCHEDULER)") \
 		$(if $(DATABASE),--database "$(DATABASE)") $(OPTIONS)
 
 review: setup  ## open formgrader: scores, feedback, marks for written answers
 	@cd tools/review && DATABASE="$(DATABASE)" ../../$(PY) -m jupyter lab \
 		--config=jupyter_config.py
 
+shots: programs book  ## pictures of pages and JupyterLab, into _build/shots
+	@$(PY) -m tools.shots
+
 pdf: programs book  ## print the whole book into one PDF (two minutes)
 	@$(PY) -m tools.pdf
 
-dist: programs book  ## pack page, notebooks and PDF into dist/
+epub: setup book  ## pack the whole book into one EPUB
+	@$(PY) -m tools.epub
+
+dist: programs book  ## pack page, notebooks, PDF and EPUB into dist/
 	@$(PY) -m tools.dist
 
-bench: setup  ## measure the instruments, to the screen and work/bench.json
-	@$(PY) -m bench --json work/bench.json
+bench: setup  ## measure book, notebooks, instruments; also bench/results
+	@$(PY) -m bench --json bench/results $(if $(ONLY),--only $(ONLY))
 
-canary: setup  ## run all notebooks with the newest packages; a report
-	@$(PY) -m tools.canary
+canary: setup  ## run all notebooks with the newest packages, or LOWEST=1
+	@$(PY) -m tools.canary $(if $(LOWEST),--lowest) \
+		$(if $(CHAPTER),--chapter "$(CHAPTER)") \
+		$(if $(WITH),--python "$$(command -v "$(WITH)")")
 
 lock: setup  ## compile requirements.txt from pyproject.toml
 	@$(PY) tools/setup.py --lock
 
-clean:  ## remove the built page and the environment
-	rm -rf _build dist .venv
+clean:  ## remove the built page and the environments
+	rm -rf _build dist .venv .venv-page

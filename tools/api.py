@@ -9,7 +9,7 @@ import textwrap
 import yaml
 from mdit_py_plugins.anchors.index import slugify
 
-from tools import bibliography
+from tools import atomic, bibliography
 from tools.text import ROOT
 
 # Page -> its title, what it says first, and the modules whose names it lists.
@@ -237,8 +237,7 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     for name, text in texts().items():
         path = FOLDER / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        if atomic.write(path, text):
             print(f"{path.resolve().relative_to(ROOT)}: written")
     return 0
 

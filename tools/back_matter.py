@@ -9,6 +9,7 @@ import sys
 import yaml
 from mdit_py_plugins.anchors.index import slugify
 
+from tools import atomic
 from tools.text import ROOT
 
 LANGUAGES = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}
@@ -114,8 +115,7 @@ def main():
         ("glossary.md", glossary(links)),
     ):
         target = ROOT / "book" / name
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            target.write_text(text, encoding="utf-8")
+        atomic.write(target, text)
         print(f"book/{name}: up to date")
     return 0
 

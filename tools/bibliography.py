@@ -18,6 +18,7 @@ by author; each entry ends with the modules of `shardlab` and the chapters that
 cite it. Read on {read}.
 """
 LINK = re.compile(r"\]\((https?://(?:arxiv\.org|(?:dx\.)?doi\.org)[^)\s]+)\)")
+ANY = re.compile(r"\]\((https?://[^)\s]+)\)")
 SOURCE = re.compile(r"^source +(.*(?:\n {8,}\S.*)*)", re.MULTILINE)
 
 
@@ -70,10 +71,15 @@ def link(entry):
 
 
 def chapters():
-    """For each address to which a chapter links, the stems of the chapters."""
-    found = {}
+    """For each work to which a chapter links, the stems of the chapters.
+
+    Papers count, and what else stands in the list.
+    """
+    found, listed = {}, {work.get("url") for work in works()}
     for path in sorted((ROOT / "book/chapters").glob("*.md")):
-        for url in LINK.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        links = [url for url in ANY.findall(text) if url in listed]
+        for url in dict.fromkeys([*LINK.findall(text), *links]):
             found.setdefault(url, {})[path.stem] = None
     return {url: list(stems) for url, stems in found.items()}
 

@@ -1,11 +1,15 @@
 """Writes book/checks.md: what the checks of the exercises reject and accept."""
 
+import argparse
+import os
 import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from shardlab.authoring import kit
+from shardlab.authoring.parents import end_with_parent
+from tools import atomic
 from tools.text import ROOT, digest
 
 HEAD = """# What the checks reject
@@ -21,6 +25,7 @@ reader sees are enough to reject an answer; one that repeats their results by
 heart is told by fresh numbers only. Where a mutant is right after all, it is
 listed as such, with the reason.
 """
+NUMBER = re.compile(r"^## (\d+)\.", re.MULTILINE)
 SECTION = re.compile(r"^(?=% made from [0-9a-f]+$)", re.MULTILINE)
 
 
@@ -63,6 +68,8 @@ def section(stem, table, mark):
     mark   its `origin`, taken before the table was begun
     """
     title = stem[3:].replace("_", " ").capitalize()
+    for name in ("Fsdp", "tp"):
+        title = re.sub(rf"\b{name}\b", name.upper(), title)
     lines = [f"% made from {mark}", ""]
     lines += [f"## {int(stem[:2])}. {title}", "", counted(table), ""]
     for name in dict.fromkeys(row.question for row in table):
@@ -109,36 +116,49 @@ def page(sections):
 
 
 def stored(text):
-    """The parts of a page that was made before: {mark: part}."""
+    """The parts of a page that was made before, by the number of their set."""
     parts = SECTION.split(text)[1:]
-    return {part.split("\n", 1)[0]: part.rstrip() + "\n" for part in parts}
+    return {int(NUMBER.search(p)[1]): p.rstrip() + "\n" for p in parts}
 
 
-def main():
+def main(arguments=None):
     """The command line; returns the exit status.
 
     Two sets are judged at a time. What is done is written at once, so that an
     interrupted run goes on where it was.
     """
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.checks", description=__doc__
+    )
+    parser.add_argument("--chapter", help="judge this set alone, such as 01")
+    options = parser.parse_args(arguments)
     target = ROOT / "book/checks.md"
     old = target.read_text(encoding="utf-8") if target.exists() else ""
     parts = stored(old)
     # What is edited while a table is made must make it anew.
     marks = {stem: origin(stem) for stem in kit.sets()}
-    done = {
-        stem: parts[f"% made from {mark}"]
-        for stem, mark in marks.items()
-        if f"% made from {mark}" in parts
+    chosen = [s for s in marks if s.startswith(options.chapter or "")]
+    if not chosen:
+        numbers = ", ".join(stem[:2] for stem in marks)
+        parser.error(
+            f"--chapter must be one of {numbers}; got {options.chapter!r}"
+        )
+    kept = {
+        stem: parts[int(stem[:2])] for stem in marks if int(stem[:2]) in parts
     }
-
-    todo = sorted(set(marks) - set(done))
+    todo = [
+        stem
+        for stem in chosen
+        if not kept.get(stem, "").startswith(f"% made from {marks[stem]}\n")
+    ]
     # Threads would share one parser of Python, which 3.11 does not bear.
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    workers = {"initializer": end_with_parent, "initargs": (os.getpid(),)}
+    with ProcessPoolExecutor(2, get_context("spawn"), **workers) as pool:
         for stem, part in pool.map(judged, todo, [marks[s] for s in todo]):
             print(f"judged the answers of set {stem[:2]}", flush=True)
-            done[stem] = part
-            write(target, page([done[s] for s in marks if s in done]))
-    write(target, page([done[stem] for stem in marks]))
+            kept[stem] = part
+            atomic.write(target, page([kept[s] for s in marks if s in kept]))
+    atomic.write(target, page([kept[s] for s in marks if s in kept]))
     print("book/checks.md: up to date")
     return 0
 
@@ -146,12 +166,6 @@ def main():
 def judged(stem, mark):
     """The stem of a set, and its part of the page."""
     return stem, section(stem, kit.kill_table(stem), mark)
-
-
-def write(path, text):
-    """Write a page, if it is not there already."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

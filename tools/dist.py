@@ -1,4 +1,4 @@
-"""Packs what a reader carries away: page, notebooks and PDF, below dist/."""
+"""Packs what a reader carries away: page, notebooks, PDF, EPUB, below dist/."""
 
 import argparse
 import shutil
@@ -7,7 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from tools import pdf
+from tools import epub, pdf
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "shard-by-shard"
@@ -60,6 +60,8 @@ def main(arguments=None):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     if status := pdf.main(["--out", str(out / f"{NAME}.pdf")]):
+        return status
+    if status := epub.main(["--out", str(out / f"{NAME}.epub")]):
         return status
     page = [p for p in pdf.HTML.rglob("*") if p.is_file()]
     page = [p for p in page if p.name not in (".face", ".buildinfo")]

@@ -10,6 +10,7 @@ import sys
 
 from shardlab import cost, hw, models, pipeline
 from shardlab.plan import Job, search
+from tools import atomic
 from tools.text import ROOT
 
 TARGET = ROOT / "book/style/explore-data.js"
@@ -207,10 +208,10 @@ def data():
 def main():
     """Write the data; returns the exit status."""
     text = json.dumps(data(), ensure_ascii=False, separators=(",", ":"))
-    TARGET.write_text(
+    atomic.write(
+        TARGET,
         "/* Written by python -m tools.explore. */\n"
         f"window.EXPLORE_DATA={text};\n",
-        encoding="utf-8",
     )
     print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size / 1e3:.0f} kB")
     return 0

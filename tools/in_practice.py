@@ -5,6 +5,7 @@ The rows stand in book/in_practice.yml; a chapter prints them under the heading
 """
 
 import argparse
+import functools
 import re
 import sys
 from pathlib import Path
@@ -32,6 +33,12 @@ def load(path=SOURCE):
     if complaints := faults(data):
         raise ValueError(f"{path.name}: {complaints[0]}")
     return data
+
+
+@functools.cache
+def stored():
+    """What `load` gives of the book's own file, read once."""
+    return load()
 
 
 def faults(data):
@@ -68,10 +75,10 @@ def table(chapter, data=None):
 
     chapter  its number as two digits, such as "07"
     data     what `load` gives; None: book/in_practice.yml
-    returns  Markdown, a table and below it how each row differs
+    returns  Markdown, a table and folded below it how each row differs
     raises   ValueError that lists the chapters, if there is no such one
     """
-    data = data or load()
+    data = data or stored()
     if chapter not in data["chapters"]:
         known = ", ".join(data["chapters"])
         raise ValueError(f"chapter must be one of {known}; got {chapter!r}")
@@ -83,15 +90,18 @@ def table(chapter, data=None):
         lines.append(
             "| " + " | ".join(linked(cell, data) for cell in cells) + " |"
         )
-    lines += ["", "Where they differ from this chapter:", ""]
-    lines += [
-        f"- **{row['idea']}.** {linked(row['differs'], data)}" for row in rows
-    ]
     day = data["read"]
     lines += [
         "",
         f"Read on {day.day} {day:%B %Y}; code changes, so look again.",
+        "",
+        "<details><summary>Where they differ from this chapter</summary>",
+        "",
     ]
+    lines += [
+        f"- **{row['idea']}.** {linked(row['differs'], data)}" for row in rows
+    ]
+    lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 
 

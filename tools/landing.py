@@ -116,29 +116,32 @@ def facts(root=ROOT):
     shown = [
         (
             f"{len(rows)}",
-            f"chapters and {films(root)} films, every output executed",
+            f"chapters and {films(root)} films, from your first sharded array "
+            "to your own model",
             f"../chapters/{rows[0]['stem']}.html",
         ),
         (
             f"{exercises}",
-            f"exercises that check themselves, {hours:.0f} hours",
+            f"exercises, {hours:.0f} hours: a check says at once whether "
+            "you are right",
             f"../exercises/{rows[0]['stem']}/{rows[0]['stem']}.html",
         ),
         (
             f"{agreed[0]} of {agreed[1]}",
-            "counts of strategies equal their formula",
+            "predictions of bytes confirmed by a count: formulas to plan with",
             "strategies.html",
         ),
         (
-            f"{rejected[0]:,} of {rejected[1]:,}",
-            "wrong answers rejected by the checks",
+            f"{rejected[0]:,}",
+            f"of {rejected[1]:,} wrong answers rejected by the checks: "
+            "to pass means something",
             "checks.html",
         ),
     ]
     parts = [
         f'<li><a href="{link}"><b>{number}</b> <span>{says}</span></a></li>'
         for number, says, link in shown
-        if number != "0 of 0"
+        if number not in ("0 of 0", "0")
     ]
     return f'<ul class="facts">{"".join(parts)}</ul>'
 
@@ -165,19 +168,6 @@ def cards(root=ROOT):
             f"{row['exercises']} exercises</span></a></li>"
         )
     return "\n".join([*found, "</ol>"])
-
-
-def coming(root=ROOT):
-    """The chapters to come, from ROADMAP.md, as HTML; "" for none."""
-    path = root / "ROADMAP.md"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    rows = re.findall(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$", text, re.M)
-    parts = [
-        f"<li><b>{number} {escape(name.strip())}.</b> "
-        f"{escape(says.strip())}</li>"
-        for number, name, says in rows
-    ]
-    return f'<ul class="coming">{"".join(parts)}</ul>' if parts else ""
 
 
 def moments(chips=CHIPS, block=BLOCK):
@@ -256,17 +246,17 @@ def film():
             f"data-places='{json.dumps(places)}'>",
             f'<svg viewBox="0 0 420 356" role="img" aria-label="{label}">',
             f'<g class="wires">{wires}</g>{chips}',
-            f'<g class="parcels" hidden>{parcels}</g></svg>',
+            f'<g class="parcels" visibility="hidden">{parcels}</g></svg>',
             '<div class="controls">',
             '<button type="button" class="play pst-js-only">Pause</button>',
             '<input class="pst-js-only" type="range" min="0" ',
             f'max="{steps}" value="{steps}" aria-label="Step of the film">',
             f"<output>AllReduce of {whole} MiB on a ring, ",
             f"after {steps} of {steps} steps</output></div>",
-            '<p class="tally">bytes over a wire: formula ',
-            f"<b>{formula} MiB</b> · simulator ",
+            f'<p class="tally"><span>formula: <b>{formula} MiB</b> over each ',
+            "wire</span> <span>simulator, so far: ",
             f'<b class="now">{counted} MiB</b> ',
-            '<span class="counted">✓</span></p></div>',
+            '<span class="counted">✓</span></span></p></div>',
         )
     )
 
@@ -281,7 +271,7 @@ def _chip(number, place, data):
     """One chip: a column for each block, in it a cell for each summand."""
     x, y = place[0] - 54, place[1] - 46
     cells = [_rect("die", x, y, 108, 92, ' rx="6"')]
-    cells.append(f'<text x="{x + 8}" y="{y + 18}">chip {number}</text>')
+    cells.append(f'<text x="{place[0]}" y="{y + 18}">chip {number}</text>')
     for block in range(CHIPS):
         left = x + 9 + 23 * block
         cells.append(_rect("slot", left, y + 26, 20, 58))
@@ -295,7 +285,7 @@ def _chip(number, place, data):
     return f'<g class="chip">{"".join(cells)}</g>'
 
 
-PARTS = {"facts": facts, "cards": cards, "coming": coming, "film": film}
+PARTS = {"facts": facts, "cards": cards, "film": film}
 
 
 def fill(text, root=ROOT):

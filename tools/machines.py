@@ -9,6 +9,7 @@ import sys
 from matplotlib import pyplot as plt
 
 from shardlab import hw, plot
+from tools import atomic
 from tools.text import ROOT
 
 FOLDER = ROOT / "book/machines"
@@ -158,8 +159,8 @@ def pictures():
         ),
         "slice.html": _picture(
             plot.slice_and_axes(),
-            "A cube of 4 × 4 × 4 chips, and beside it the same chips as a "
-            "mesh of 16 by 4.",
+            "A cube of 4 × 4 × 4 chips in four layers, and below it the same "
+            "chips as a mesh of 16 by 4.",
             "A slice has axes of wires, a program has axes of a mesh. One "
             "axis of the mesh may run over two of the wires.",
         ),
@@ -187,9 +188,7 @@ def main():
     """The command line; returns the exit status."""
     FOLDER.mkdir(exist_ok=True)
     for name, text in files().items():
-        path = FOLDER / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        atomic.write(FOLDER / name, text)
     print("book/machines/: up to date")
     return 0
 

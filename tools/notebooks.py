@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import execution, release, style, text
+from tools import atomic, execution, release, style, text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -49,19 +49,6 @@ def stored(path):
     return nbformat.read(path, as_version=4) if path.exists() else None
 
 
-def write_if_changed(notebook, path):
-    """Write `notebook` to `path` unless the same bytes lie there already.
-
-    returns  True if it was written
-    """
-    content = text.dump(notebook)
-    if path.exists() and path.read_text(encoding="utf-8") == content:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
-    return True
-
-
 def make(source, target, execute=True):
     """Bring one notebook up to date with its text.
 
@@ -76,9 +63,9 @@ def make(source, target, execute=True):
     elif execute:
         print(f"executing {target.relative_to(ROOT)} …", flush=True)
         execution.run(fresh, target.parent)
-        write_if_changed(fresh, target)
+        atomic.write(target, text.dump(fresh))
         return "executed"
-    return "written" if write_if_changed(fresh, target) else "unchanged"
+    return "written" if atomic.write(target, text.dump(fresh)) else "unchanged"
 
 
 def advice(source, target):

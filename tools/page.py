@@ -1,7 +1,12 @@
-"""Builds the page: HTML from the stored notebooks, nothing executed."""
+"""Builds the page: HTML from the stored notebooks, nothing executed.
+
+Nothing here, and nothing that Sphinx loads, needs JAX or JupyterLab: an
+environment with requirements-page.txt alone is enough.
+"""
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -10,8 +15,39 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FACE = ("style", "templates", "extensions")  # folders that every page shows
+# All that a page is made of: these files, and what lies in these folders.
+FILES = ("_config.yml", "_toc.yml", "requirements.txt", "requirements-page.txt")
+FOLDERS = ("book", "chapters", "exercises", "shardlab", "tools")
+NO_SOURCE = {"__pycache__", ".ipynb_checkpoints"}
 MARK = "_build/html/.face"  # of a page that was built without a warning
+WHOLE = "_build/html/.whole"  # what it was made of, and what was made
 KEPT = "work/page"
+# Jupyter Book's own command has no option for several processes. And this
+# grammar of addresses takes a second to load, for a check that is not made.
+BOOK = """
+import sys
+from pathlib import Path
+sys.modules["rfc3987_syntax"] = None
+from jupyter_book.sphinx import build_sphinx
+root = Path.cwd()
+done = build_sphinx(
+    root,
+    root / "_build/html",
+    noconfig=True,
+    path_config=root / "_config.yml",
+    confoverrides={
+        "external_toc_path": (root / "_toc.yml").as_posix(),
+        "latex_individualpages": False,
+        "nitpicky": True,
+    },
+    force_all="--all" in sys.argv,
+    warningiserror=True,
+    keep_going=True,
+    quiet=True,
+    jobs=int(sys.argv[1]),
+)
+sys.exit(1 if done else 0)
+"""
 
 
 def build(root=ROOT):
@@ -24,20 +60,61 @@ def build(root=ROOT):
     root     the folder of _config.yml and _toc.yml
     returns  the path of the first page, or None after a failure
     """
+    sources = everything(root)
+    if is_whole(root, sources):
+        return root / "_build/html/index.html"
     keep(root)
-    program = str(Path(sys.executable).parent / "jupyter-book")
-    command = [program, "build", ".", "-W", "--keep-going", "-n", "-q"]
+    command = [sys.executable, "-c", BOOK, str(os.cpu_count() or 1)]
     command += ["--all"] if restyled(root) else []
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    # From here on the pages are nobody's. A build that is killed leaves half of
+    # one, which Sphinx takes for done: without a mark, all are written again.
+    for mark in (MARK, WHOLE):
+        (root / mark).unlink(missing_ok=True)
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
     if done.returncode or not (root / "_build/html/index.html").exists():
         print(done.stdout + done.stderr, file=sys.stderr)
         shutil.rmtree(root / "_build", ignore_errors=True)
         if (root / KEPT).exists():
-            shutil.copytree(root / KEPT, root / "_build/html")
-            (root / MARK).unlink()  # the next build writes every page
+            # Without the marks: the next build writes every page.
+            marks = shutil.ignore_patterns(Path(MARK).name, Path(WHOLE).name)
+            shutil.copytree(root / KEPT, root / "_build/html", ignore=marks)
         return None
     (root / MARK).write_text(digest(root))
+    (root / WHOLE).write_text(sources + pages(root))
     return root / "_build/html/index.html"
+
+
+def everything(root):
+    """What the pages are made of, as hexadecimal digits."""
+    found = hashlib.sha256(sys.version.encode())
+    paths = [root / name for name in FILES]
+    for folder in FOLDERS:
+        paths += (root / folder).rglob("*")
+    return _digits(root, paths, found)
+
+
+def pages(root):
+    """The names and sizes of all that was built, as hexadecimal digits."""
+    found = hashlib.sha256()
+    for path in sorted((root / "_build/html").rglob("*")):
+        if path.is_file() and path != root / WHOLE:
+            found.update(f"{path} {path.stat().st_size}\n".encode())
+    return found.hexdigest()
+
+
+def is_whole(root, sources):
+    """Whether the pages are those that these sources make.
+
+    sources  what `everything` returns
+    """
+    mark = root / WHOLE
+    return mark.exists() and mark.read_text() == sources + pages(root)
 
 
 def keep(root):
@@ -53,8 +130,13 @@ def digest(root):
     paths = [root / "_config.yml"]
     for folder in FACE:
         paths += (root / "book" / folder).rglob("*")
+    return _digits(root, paths, found)
+
+
+def _digits(root, paths, found):
+    """Digits of the names and the bytes of files, after what `found` has."""
     for path in sorted(paths):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and not NO_SOURCE & set(path.parts):
             found.update(path.relative_to(root).as_posix().encode())
             found.update(path.read_bytes())
     return found.hexdigest()
@@ -77,7 +159,7 @@ def main(arguments=None):
         prog="python -m tools.page", description=__doc__
     )
     parser.parse_args(arguments)
-    print("building the page into _build/html (about 15 seconds) ...")
+    print("building the page into _build/html (about half a minute) ...")
     sys.stdout.flush()
     start = time.monotonic()
     first = build()

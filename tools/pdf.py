@@ -33,6 +33,8 @@ pre { white-space: pre-wrap !important; overflow-wrap: anywhere; }
 figure, table, .cell_output, .admonition { break-inside: avoid; }
 h1, h2, h3 { break-after: avoid; }
 .sbs-film svg, svg.picture { max-width: 100%; }
+/* A hatch becomes an image of all that could be seen through its shape. */
+svg.picture [style*="fill: url("]:not([clip-path]) { clip-path: stroke-box; }
 """
 FOOTER = """<div style="font: 8px sans-serif; width: 100%; text-align: center">
 <span class="pageNumber"></span></div>"""
@@ -107,12 +109,14 @@ def for_paper(article):
     """Take out of an article what paper has no use for; unfold answers."""
     for thing in article.select(SCREEN):
         thing.decompose()
+    for moment in article.select(".sbs-film noscript"):
+        moment.unwrap()
     for fold in article.select("details"):
         summary = fold.find("summary")
         words = summary.get_text(" ", strip=True) if summary else ""
         if fold.select_one(".cell_input, pre") and "nswer" not in words:
             if "Checked" in words:
-                summary.name = "p"
+                summary.name, summary["class"] = "p", "checked"
                 fold.insert_before(summary)
             fold.decompose()
         else:

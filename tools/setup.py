@@ -1,5 +1,8 @@
 """Creates .venv from requirements.txt, and installs what is no Python package.
 
+With --page it creates .venv-page instead, which holds what builds the page and
+nothing else, unless .venv is there already; then it builds the page.
+
 Runs with the standard library alone, on any Python 3, so that an old one gets
 a clear sentence instead of a syntax error.
 """
@@ -14,9 +17,16 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-STAMP = os.path.join(VENV, "ready")
+PAGE_VENV = os.path.join(ROOT, ".venv-page")
 COMPILED = os.path.join(VENV, "compiled")
-LOG = os.path.join(VENV, "install.log")
+# Environment -> its list of packages, and how long one waits for them.
+LISTS = {
+    VENV: (
+        "requirements.txt",
+        "1.5 GB, once; half a minute, with pip alone two",
+    ),
+    PAGE_VENV: ("requirements-page.txt", "0.3 GB, once; ten seconds"),
+}
 OLDEST, NEWEST = (3, 11), (3, 13)
 INSTALLER = "uv==0.13.9"  # installs in seconds what takes pip minutes
 # How pip words a registry that cannot be reached, in its versions since 23.
@@ -39,8 +49,8 @@ def stop(sentence):
     sys.exit("setup: " + sentence)
 
 
-def wanted():
-    """What .venv must have been made from to be up to date.
+def wanted(venv=VENV):
+    """What an environment must have been made from to be up to date.
 
     Of pyproject.toml only what an installation reads counts: a rule of the
     linter is no reason to install anything again.
@@ -50,18 +60,21 @@ def wanted():
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         declared = tomllib.load(file)
     tools = declared.pop("tool", {}).get("setuptools", {})
+    declared.pop("dependency-groups", None)  # requirements-page.txt has them
+    if venv == PAGE_VENV:
+        declared, tools = None, None
     digest = hashlib.sha256(sys.version.encode())
     digest.update(json.dumps([declared, tools], sort_keys=True).encode())
-    with open(os.path.join(ROOT, "requirements.txt"), "rb") as file:
+    with open(os.path.join(ROOT, LISTS[venv][0]), "rb") as file:
         digest.update(file.read())
     digest.update(ROOT.encode())
     return digest.hexdigest()
 
 
-def current():
-    """What .venv was made from, or None."""
+def current(venv=VENV):
+    """What an environment was made from, or None."""
     try:
-        with open(STAMP) as file:
+        with open(os.path.join(venv, "ready")) as file:
             return file.read()
     except OSError:
         return None
@@ -77,74 +90,94 @@ def check_python():
         )
 
 
-def create():
-    """Make .venv anew and install every locked package into it.
+def create(venv=VENV):
+    """Make an environment anew and install every locked package into it.
 
     uv installs them where it can; where it cannot, for instance because only
     pip knows the registry, pip does.
     """
+    packages, patience = LISTS[venv]
     print(
-        "setup: installing the locked packages into .venv "
-        "(1.5 GB, once; half a minute, with pip alone two) ..."
+        "setup: installing the locked packages into %s (%s) ..."
+        % (os.path.basename(venv), patience)
     )
     sys.stdout.flush()
-    shutil.rmtree(VENV, ignore_errors=True)
+    shutil.rmtree(venv, ignore_errors=True)
     # This Python may be the one of the .venv that was just removed.
     python = getattr(sys, "_base_executable", sys.executable)
-    if subprocess.call([python, "-m", "venv", VENV]):
+    if subprocess.call([python, "-m", "venv", venv]):
         stop("python -m venv failed; on Debian: apt-get install python3-venv")
-    with open(LOG, "w") as log:
+    path = os.path.join(venv, "install.log")
+    with open(path, "w") as log:
         done = (
-            not logged(pip(INSTALLER), log)
-            and not logged(uv("install", "-r", "requirements.txt"), log)
-        ) or not logged(pip("-r", "requirements.txt"), log)
+            not logged(pip(venv, INSTALLER), log, venv)
+            and not logged(uv(venv, "install", "-r", packages), log, venv)
+        ) or not logged(pip(venv, "-r", packages), log, venv)
     if not done:
-        explain()
-    with open(STAMP, "w") as file:
-        file.write(wanted())
-    print("setup: .venv is ready")
+        explain(path)
+    with open(os.path.join(venv, "ready"), "w") as file:
+        file.write(wanted(venv))
+    print("setup: %s is ready" % os.path.basename(venv))
 
 
-def pip(*arguments):
-    """The command line of pip in .venv."""
-    command = [os.path.join(VENV, "bin", "python"), "-m", "pip", "install"]
+def pip(venv, *arguments):
+    """The command line of pip in an environment."""
+    command = [os.path.join(venv, "bin", "python"), "-m", "pip", "install"]
     command += ["--quiet", "--retries", "2", "--timeout", "60"]
     return command + ["--disable-pip-version-check"] + list(arguments)
 
 
-def uv(verb, *arguments):
-    """The command line of uv in .venv."""
-    command = [os.path.join(VENV, "bin", "uv"), "pip", verb, "--quiet"]
+def uv(venv, verb, *arguments):
+    """The command line of uv in an environment."""
+    command = [os.path.join(venv, "bin", "uv"), "pip", verb, "--quiet"]
     return command + ["--native-tls"] + list(arguments)
 
 
-def logged(command, log):
+def logged(command, log, venv):
     """Run a command, its output into `log`; returns its exit status."""
     return subprocess.call(
         command,
         cwd=ROOT,
         stdout=log,
         stderr=subprocess.STDOUT,
-        env=dict(os.environ, VIRTUAL_ENV=VENV),
+        env=dict(os.environ, VIRTUAL_ENV=venv),
     )
 
 
+def page():
+    """Build the page, in the environment that is there or in a small one."""
+    venv = VENV if current() == wanted() else PAGE_VENV
+    if venv == PAGE_VENV and current(venv) != wanted(venv):
+        create(venv)
+    sys.stdout.flush()
+    python = os.path.join(venv, "bin", "python")
+    os.chdir(ROOT)
+    os.execv(python, [python, "-m", "tools.page"])
+
+
 def compile_packages():
-    """Compile the packages, once: a sandbox keeps nothing that it makes."""
-    if current() != wanted() or os.path.exists(COMPILED):
+    """Compile what tests and grading load again and again.
+
+    A sandbox keeps nothing that it makes, and each of a thousand processes
+    would compile the library anew. The packages are compiled once.
+    """
+    if current() != wanted():
+        return
+    command = [os.path.join(VENV, "bin", "python"), "-m", "compileall"]
+    command += ["-q", "-q", "-j", "0"]
+    subprocess.call(command + [os.path.join(ROOT, "shardlab")])
+    if os.path.exists(COMPILED):
         return
     print("setup: compiling the packages (half a minute, once) ...")
     sys.stdout.flush()
-    command = [os.path.join(VENV, "bin", "python"), "-m", "compileall"]
-    command += ["-q", "-q", "-j", "0", os.path.join(VENV, "lib")]
-    subprocess.call(command)
+    subprocess.call(command + [os.path.join(VENV, "lib")])
     with open(COMPILED, "w"):
         pass
 
 
-def explain():
+def explain(path):
     """Stop with the reason that pip's log gives."""
-    with open(LOG) as log:
+    with open(path) as log:
         text = log.read()
     if any(words in text for words in UNREACHABLE):
         stop(
@@ -152,7 +185,7 @@ def explain():
             "pip's configuration, then run the same command again"
         )
     lines = [line for line in text.splitlines() if line.startswith("ERROR")]
-    said = lines[-1] if lines else "see " + os.path.relpath(LOG)
+    said = lines[-1] if lines else "see " + os.path.relpath(path)
     stop("pip could not install the packages: " + said)
 
 
@@ -200,13 +233,24 @@ def debian_package(program, package, purpose):
 
 
 def lock():
-    """Compile requirements.txt from pyproject.toml for all three Pythons."""
-    command = uv("compile", "pyproject.toml", "--universal", "--all-extras")
-    command += ["--python-version", "%d.%d" % OLDEST, "--no-header"]
-    command += ["--annotation-style", "line"]
-    compiled = subprocess.check_output(command, cwd=ROOT).decode()
+    """Compile both lists from pyproject.toml for all three Pythons.
+
+    The short one has the versions of the long one.
+    """
+    universal = ["--universal", "--python-version", "%d.%d" % OLDEST]
+    universal += ["--no-header", "--annotation-style", "line"]
+    everything = uv(VENV, "compile", "pyproject.toml", "--all-extras")
+    compiled = subprocess.check_output(everything + universal, cwd=ROOT)
     with open(os.path.join(ROOT, "requirements.txt"), "w") as file:
-        file.write(compiled + "-e .\n")
+        file.write(compiled.decode() + "-e .\n")
+    versions = os.path.join(VENV, "versions.txt")
+    with open(versions, "wb") as file:
+        file.write(compiled)
+    few = uv(VENV, "compile", "--group", "page", "-c", versions)
+    short = subprocess.check_output(few + universal, cwd=ROOT).decode()
+    lines = [line.split(" #")[0].rstrip() for line in short.splitlines()]
+    with open(os.path.join(ROOT, "requirements-page.txt"), "w") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 def main():
@@ -219,6 +263,8 @@ def main():
         compile_packages()
     if "--lock" in sys.argv:
         lock()
+    elif "--page" in sys.argv:
+        page()
     elif len(sys.argv) == 1 and current() != wanted():
         create()
 

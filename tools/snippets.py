@@ -12,6 +12,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tools import atomic
+
 BLOCK = re.compile(
     r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<printed>.*?)```\n)?",
     re.DOTALL,
@@ -67,7 +69,7 @@ def main(arguments=None):
     old = options.page.read_text(encoding="utf-8")
     new = run(old)
     if options.write:
-        options.page.write_text(new, encoding="utf-8")
+        atomic.write(options.page, new)
     elif new != old:
         pairs = zip(old.splitlines(), new.splitlines(), strict=False)
         first = next((n for n in pairs if n[0] != n[1]), ("", "more lines"))

@@ -10,6 +10,8 @@ from pathlib import Path
 import yaml
 from mdit_py_plugins.anchors.index import slugify
 
+from tools import atomic
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -33,7 +35,66 @@ def broken(data):
             complaints.append(f"{row['id']}: there is no chapter {stem}")
         elif heading not in headings(path):
             complaints.append(f"{row['id']}: {stem} has no {heading!r}")
+        complaints += [
+            f"{row['id']}: set {of} has no question {number}"
+            for of, number in asked(row)
+            if question(of, number) is None
+        ]
     return complaints
+
+
+# A set's questions in a sentence: "Exercises 2, 3 and 10", "Chapter 9,
+# exercise 6"; the chapter is the row's own if none is named.
+_ASKED = re.compile(
+    r"(?:Chapter (\d+), )?[Ee]xercises? (\d+(?:(?:, | and | to )\d+)*)"
+)
+
+
+def asked(row):
+    """The questions that a row names: list of stem of the set and number."""
+    found = []
+    for chapter, numbers in _ASKED.findall(row["says"]):
+        of = row["at"][0]
+        if chapter:
+            (path,) = (ROOT / "book/exercises").glob(f"{int(chapter):02}_*.md")
+            of = path.stem
+        found += [(of, int(n)) for n in re.findall(r"\d+", numbers)]
+    return found
+
+
+def question(stem, number):
+    """The heading of a question of a set; None if it has no such one."""
+    path = ROOT / "book/exercises" / f"{stem}.md"
+    for heading in headings(path) if path.exists() else ():
+        if heading.startswith(f"{number}. "):
+            return heading
+    return None
+
+
+def linked(row):
+    """What a row says, with a link at each question that it names."""
+
+    def with_links(match):
+        of = row["at"][0]
+        if match[1]:
+            of = asked(row | {"says": match[0]})[0][0]
+
+        def link(number):
+            anchor = slugify(question(of, int(number[0])))
+            return f"[{number[0]}](../exercises/{of}/{of}.ipynb#{anchor})"
+
+        words, numbers = match[0][: -len(match[2])], match[2]
+        return words + re.sub(r"\d+", link, numbers)
+
+    return _ASKED.sub(with_links, row["says"])
+
+
+def in_order(row):
+    """The key by which rows stand as their source has them."""
+    return [
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in re.findall(r"\d+|[a-z]+", row["id"].lower())
+    ]
 
 
 def page(data):
@@ -43,7 +104,13 @@ def page(data):
     for prefix, title in data["sources"].items():
         rows = [r for r in data["rows"] if re.match(rf"{prefix}\W?\d", r["id"])]
         lines += [f"### {title}", "", "| | what | where |", "|---|---|---|"]
-        lines += [table_row(row) for row in rows]
+        section = None
+        for row in sorted(rows, key=in_order):
+            part = row["id"].split(".")[0]
+            if part != section and part in data["sections"]:
+                lines.append(f"| **{part}** | **{data['sections'][part]}** | |")
+                section = part
+            lines.append(table_row(row))
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -52,7 +119,7 @@ def table_row(row):
     """One row of the table, with a link to its section."""
     stem, heading = row["at"]
     link = f"../chapters/{stem}.ipynb#{slugify(heading)}"
-    return f"| {row['id']} | {row['says']} | [{heading}]({link}) |"
+    return f"| {row['id']} | {linked(row)} | [{heading}]({link}) |"
 
 
 def main():
@@ -66,8 +133,7 @@ def main():
         return 1
     target = ROOT / "book/sources.md"
     content = page(data)
-    if not target.exists() or target.read_text(encoding="utf-8") != content:
-        target.write_text(content, encoding="utf-8")
+    atomic.write(target, content)
     print("book/sources.md: up to date")
     return 0
 

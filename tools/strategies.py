@@ -5,11 +5,12 @@ import re
 import sys
 from pathlib import Path
 
-from tools import text
+from tools import atomic, text
 from tools.text import ROOT
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
+if __name__ == "__main__":  # whatever the caller had set for itself
+    os.environ["JAX_NUM_CPU_DEVICES"] = "16"
 
 import jax  # noqa: E402
 
@@ -53,7 +54,7 @@ are those that the optimiser is given.
 BLOCK_SEEN = """All strategies give the same numbers. What moves over X is
 weights and their gradients, what moves over Y is activations and theirs.
 ZeRO-1 and ZeRO-2 hold an eighth of the states and move {zero1:,} bytes, as
-much as data parallelism: memory for nothing. FSDP moves {fsdp:,}, one and a
+much as data parallelism does. FSDP moves {fsdp:,}, one and a
 half times that, and holds an eighth of everything. The pair of collectives of
 tensor parallelism and Megatron's one AllReduce are the same bytes in two
 forms.
@@ -151,7 +152,7 @@ are not in it.
 """
 
 LARGE_SEEN = """The {chips:,} chips of the last line hold {share:.2f} GB each
-where data parallelism holds {whole:.0f} GB, more than any chip of this book
+where data parallelism holds {whole:.0f} GB, more than a B200 has
 has. Every count equals its formula here as well, to the byte.
 """
 SHORT = {
@@ -284,7 +285,7 @@ def pipeline_section():
 def transformer_section():
     """The Transformer under every strategy and every schedule."""
     model = transformer.TINY
-    found = [transformer.of(of) for of in STRATEGIES]
+    found = [transformer.evidence_of(of) for of in STRATEGIES]
     total = {seen.name: sum(row.counted for row in seen.rows) for seen in found}
     params = found[0].held["weights"] // 2
     sizes = {"L": model.L, "T": model.context, "tokens": transformer.B}
@@ -416,7 +417,7 @@ def main():
     if mark is None or mark.group(1) != origin():
         print("running every strategy (about two minutes) ...", flush=True)
         new = f"% made from {origin()}\n\n{body()}"
-        TARGET.write_text(new, encoding="utf-8")
+        atomic.write(TARGET, new)
     print("book/strategies.md: up to date")
     return 0
 

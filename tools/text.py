@@ -1,6 +1,7 @@
 """Reads a chapter's text and gives the notebook that it stands for."""
 
 import ast
+import functools
 import hashlib
 import re
 from pathlib import Path
@@ -43,7 +44,8 @@ SHOW = re.compile(
     rf"^# show: (?P<items>{ITEM}(?:, {ITEM})*)$(?P<more>\n(?=# show: ))?",
     re.MULTILINE,
 )
-DOOR = "takes"  # the decorator that checks arguments
+# Decorators of the library: one checks arguments, one keeps a list quick.
+DOORS = ("takes", "_uncollected")
 LEFT_OUT = ("raises", "source")  # of a docstring, where code is shown
 
 
@@ -114,7 +116,7 @@ def _without_door(lines, node):
     shown = []
     for decorator in getattr(node, "decorator_list", []):
         called = getattr(decorator, "func", decorator)
-        if getattr(called, "attr", getattr(called, "id", "")) != DOOR:
+        if getattr(called, "attr", getattr(called, "id", "")) not in DOORS:
             shown += lines[decorator.lineno - 1 : decorator.end_lineno]
     start = node.lineno
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -175,11 +177,9 @@ def shown_names(code):
     ]
 
 
-def imported(code):
-    """The names of the shardlab modules that `code` imports, directly.
-
-    `from shardlab.hw import V5E` counts as `shardlab.hw`.
-    """
+@functools.cache
+def named_modules(code):
+    """The dotted names that the imports of `code` may mean, of any package."""
     modules = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
@@ -187,9 +187,17 @@ def imported(code):
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules.add(node.module)
             modules |= {f"{node.module}.{a.name}" for a in node.names}
+    return frozenset(modules)
+
+
+def imported(code):
+    """The names of the shardlab modules that `code` imports, directly.
+
+    `from shardlab.hw import V5E` counts as `shardlab.hw`.
+    """
     return {
         name
-        for name in modules
+        for name in named_modules(code)
         if name.split(".")[0] == "shardlab" and module_path(name)
     }
 
