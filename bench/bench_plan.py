@@ -18,23 +18,28 @@ CASES = [
     ("llama-3-405b", V5P, POD, 8960 * 8192, 8192),
     ("deepseek-v3", V5P, POD, 8960 * 4096, 4096),
     ("llama-3-405b", H100, (8192,), 2**24, 8192),
+    ("llama-3-405b", V5P, POD, 89_600 * 8192, 8192, 10),
+    ("llama-3-405b", H100, (100_000,), 100_000 * 8192, 8192),
 ]
 
 
 def rows():
     """Yield {name, seconds_median, runs, peak_bytes, note} for each case."""
-    for name, chip, topology, batch, sequence in CASES:
+    for name, chip, topology, batch, sequence, *pods in CASES:
         model = plan.model(name)
         # A new job each time: nothing is remembered from one to the next.
         ask = partial(plan.Job, model, chip, topology, batch, sequence)
+        ask = partial(ask, pods=pods[0]) if pods else ask
+        chips = math.prod(topology) * math.prod(pods)
         result = plan.search(ask())
         note = (
             f"{result.divisions:,} divisions, {len(result.rows):,} layouts, "
             f"{result.timed:,} timed"
         )
         place = "x".join(map(str, topology))
+        place = f"{pods[0]} times {place}" if pods else place
         yield measured(
-            f"plan: {name} on {math.prod(topology):,} {chip.name} ({place})",
+            f"plan: {name} on {chips:,} {chip.name} ({place})",
             lambda ask=ask: plan.search(ask()),
             note,
         )

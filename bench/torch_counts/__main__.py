@@ -17,6 +17,7 @@ SMALL, LARGE = (
     {"X": {"X": 8}, "Y": {"Y": 8}, "XY": {"X": 4, "Y": 2}},
     {"X": {"X": 4096}, "XY": {"X": 512, "Y": 8}},
 )
+SMALL["PX"], LARGE["PX"] = {"P": 2, "X": 4}, {"P": 8, "X": 512}
 PIPELINE = {"p": 4, "m": 8}
 SHOWN = ("dp", "fsdp", "megatron", "tp", "sequence", "fsdp_tp")
 

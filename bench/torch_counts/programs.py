@@ -69,6 +69,13 @@ def fsdp(model, mesh, kept=False):
     return summing(model)
 
 
+def hsdp(model, mesh):
+    """FSDP2 over X, in pods, and data parallelism over P, across them."""
+    for part in (model.W_in, model.W_out, model):
+        fully_shard(part, mesh=mesh["P", "X"], reshard_after_forward=True)
+    return summing(model)
+
+
 def fsdp_float32(model, mesh):
     """The same with bf16 weights and gradients summed in float32."""
     options = {"mesh": mesh["X"], "reshard_after_forward": True}

@@ -18,6 +18,7 @@ from bench.torch_counts.ledger import Ledger, names
 
 SIZES = {"B": 16, "D": 24, "F": 40}
 MESHES = {"X": {"X": 8}, "Y": {"Y": 8}, "XY": {"X": 4, "Y": 2}}
+MESHES["PX"] = {"P": 2, "X": 4}
 STEPS = 5
 STAGES, MICROBATCHES = 4, 8
 SHADOWS = 8  # random mixtures of a gradient's elements

@@ -109,6 +109,7 @@ PROGRAMS = {
     "fsdp, as it comes": Program(programs.fsdp_as_it_comes),
     "fsdp, no root": Program(programs.fsdp_without_root),
     "fsdp, float32 sums": Program(programs.fsdp_float32),
+    "hsdp": Program(programs.hsdp, "PX", cut=((0, "P"), (0, "X"))),
     "megatron": Program(programs.megatron, "Y", cut=()),
     "tp": Program(programs.tp, "Y", cut=WIDTH),
     "sequence": Program(
