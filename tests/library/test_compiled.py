@@ -98,3 +98,11 @@ def test_another_way_is_refused():
     mesh = jax.make_mesh((4,), ("X",), axis_types=(AxisType.Auto,))
     with pytest.raises(ValueError, match="way"):
         stack.gradient(mesh, "merged")
+
+
+def test_what_was_offered_is_read_from_the_refusal():
+    refused = compiled.step("llama-3-8b", "dp", "products", X=64)
+    assert compiled.offered(refused) == 95.73 * 2**30
+    assert compiled.needed(refused) > compiled.offered(refused)
+    with pytest.raises(ValueError, match="must name the memory"):
+        compiled.offered(compiled.step("llama-3-8b", "fsdp", "input", X=64))

@@ -139,19 +139,22 @@ WORKED = {
         cost.t_limit("all_gather", 256, 4, 4.5e10, hop_latency=1e-6),
         2.0,
     ),
-    "W-S7-gather": (cost.t_all_gather(2 * 128 * 8192, 4, 4.5e10), 17.5),
-    "W-S7-limit": (cost.t_limit("all_gather", 2 * 128 * 8192, 4, 4.5e10), 23.3),
-    "W-S7-one-matrix": (
+    "S10.7-gather": (cost.t_all_gather(2 * 128 * 8192, 4, 4.5e10), 17.5),
+    "S10.7-limit": (
+        cost.t_limit("all_gather", 2 * 128 * 8192, 4, 4.5e10),
+        23.3,
+    ),
+    "S10.7-one-matrix": (
         cost.t_all_gather(2 * 8192 * 32768, 4, 4.5e10),
         4473.9,
     ),
-    "W-S8-AG": (cost.t_limit("all_gather", MIB_32, 16, 4.5e10), 372.8),
-    "W-S8-AG-exact": (cost.t_all_gather(MIB_32, 16, 4.5e10), 349.5),
-    "W-S8-RS-exact": (cost.t_reduce_scatter(MIB_32, 16, 4.5e10), 349.5),
-    "W-S8-AR": (cost.t_limit("all_reduce", MIB_32, 16, 4.5e10), 745.7),
-    "W-S8-AR-exact": (cost.t_all_reduce(MIB_32, 16, 4.5e10), 699.1),
-    "W-S8-A2A": (cost.t_limit("all_to_all", MIB_32, 16, 4.5e10), 93.2),
-    "W-S8-A2A-exact": (cost.t_all_to_all(MIB_32, 16, 4.5e10), 93.2),
+    "S10.8-AG": (cost.t_limit("all_gather", MIB_32, 16, 4.5e10), 372.8),
+    "S10.8-AG-exact": (cost.t_all_gather(MIB_32, 16, 4.5e10), 349.5),
+    "S10.8-RS-exact": (cost.t_reduce_scatter(MIB_32, 16, 4.5e10), 349.5),
+    "S10.8-AR": (cost.t_limit("all_reduce", MIB_32, 16, 4.5e10), 745.7),
+    "S10.8-AR-exact": (cost.t_all_reduce(MIB_32, 16, 4.5e10), 699.1),
+    "S10.8-A2A": (cost.t_limit("all_to_all", MIB_32, 16, 4.5e10), 93.2),
+    "S10.8-A2A-exact": (cost.t_all_to_all(MIB_32, 16, 4.5e10), 93.2),
     "H100-AG": (
         cost.t_all_gather(2 * 1024 * 16384, 8, H100.link_bw, directions=1),
         65.2,
@@ -278,7 +281,7 @@ def test_a_switch_gathers_as_a_ring_one_way_round():
 I_, J_, K_ = 1024, 8192, 32768
 
 
-def test_minimum_latency_matmul():  # S10.5, W-S5
+def test_minimum_latency_matmul():  # S10.5
     gather = cost.t_matmul_gather(I_, J_, K_, 64, V5P, n_axes=3)
     assert cost.matmul_flops(I_, J_, K_) == close(5.5e11, rel=1e-2)
     assert microseconds(gather.math) == 18.7
@@ -298,7 +301,7 @@ def test_minimum_latency_matmul():  # S10.5, W-S5
     assert cost.seconds(gather, overlap=False) == gather.math + gather.comm
 
 
-def test_four_layouts_of_problem_5():  # W-S5
+def test_four_layouts_of_problem_5():  # S10.5
     V, link_bw = 2 * I_ * K_, 9e10
     reduce_z = cost.t_limit("all_reduce", V / 16, 4, link_bw)
     gather_xy = cost.t_limit("all_gather", V, (4, 4), link_bw)
@@ -306,7 +309,7 @@ def test_four_layouts_of_problem_5():  # W-S5
 
 
 @pytest.mark.parametrize(("chip", "expected"), [(V5P, 863), (V4P, 1035)])
-def test_replicating_wins_if_the_contraction_is_short(chip, expected):  # W-S5
+def test_replicating_wins_if_the_contraction_is_short(chip, expected):  # S10.5
     def gained(J):  # math that sharding saves, over what the gather costs
         alone = cost.t_matmul_gather(I_, J, K_, 1, chip).math
         shared = cost.t_matmul_gather(I_, J, K_, 64, chip, n_axes=3)
@@ -315,7 +318,7 @@ def test_replicating_wins_if_the_contraction_is_short(chip, expected):  # W-S5
     assert gained(expected - 1) < 1 < gained(expected + 1)
 
 
-def test_small_matmul_of_problem_5():  # W-S5
+def test_small_matmul_of_problem_5():  # S10.5
     small = cost.t_matmul_gather(128, 512, 4096, 64, V5P, n_axes=3)
     assert microseconds(small.math, 3) == 0.018
     hops = sum(cost.hops(n) for n in (4, 4, 4))
@@ -324,7 +327,7 @@ def test_small_matmul_of_problem_5():  # W-S5
     assert microseconds(alone.math, 2) == 1.17
 
 
-def test_hbm_breaks_the_tie_of_problem_5():  # W-S5
+def test_hbm_breaks_the_tie_of_problem_5():  # S10.5
     weights, In = 2 * J_ * K_ / V5P.hbm_bw, 2 * I_ * J_ / V5P.hbm_bw
     assert [microseconds(t, 0) for t in (In, weights / 64)] == [6, 3]
     assert microseconds(weights, 0) == 192
@@ -333,7 +336,7 @@ def test_hbm_breaks_the_tie_of_problem_5():  # W-S5
 # ---- problem 6: three shardings on a v5e 4 x 4 -------------------------------
 
 
-def test_three_shardings():  # S10.6, W-S6
+def test_three_shardings():  # S10.6
     m, k, n, link_bw = 4096, 8192, 8192, V5E.link_bw
     t_math = cost.matmul_flops(m, k, n) / 16 / V5E.flops
     assert microseconds(t_math) == 174.4
@@ -364,25 +367,25 @@ def test_three_shardings():  # S10.6, W-S6
             lambda m, k, n: cost.t_limit("all_reduce", m * n / 2, 4, 4.5e10),
             "k",
             17_511,
-            id="W-S6-1-book",
+            id="S10.6-1-book",
         ),
         pytest.param(
             lambda m, k, n: cost.t_all_reduce(m * n / 2, 4, 4.5e10, wrap=False),
             "k",
             26_267,
-            id="W-S6-1-line",
+            id="S10.6-1-line",
         ),
         pytest.param(
             lambda m, k, n: cost.t_limit("all_gather", k * n / 2, 4, 4.5e10),
             "m",
             8_756,
-            id="W-S6-2-book",
+            id="S10.6-2-book",
         ),
         pytest.param(
             lambda m, k, n: cost.t_all_gather(k * n / 2, 4, 4.5e10, wrap=False),
             "m",
             13_133,
-            id="W-S6-2-line",
+            id="S10.6-2-line",
         ),
     ],
 )
@@ -398,7 +401,7 @@ def test_compute_bound_from(t_comms, grows_with, expected):
 # ---- problem 7: a block that does not fit ------------------------------------
 
 
-def test_block_on_a_2x2():  # S10.7, W-S7
+def test_block_on_a_2x2():  # S10.7
     B, D, F, chip = 128, 8192, 32768, V5E
     weights = 2 * 2 * D * F
     assert round(weights / 1e6, 1) == 1073.7

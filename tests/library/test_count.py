@@ -17,6 +17,8 @@ from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import count
+from shardlab.arguments import partitions
+from shardlab.count import jax_inside
 from shardlab.count import walk as walking
 from shardlab.count.layouts import from_sharding
 
@@ -1753,3 +1755,19 @@ def test_an_axis_over_which_nothing_moves_is_not_an_unknown_one():
 def test_live_is_a_yes_or_no(bad):
     with pytest.raises(ValueError, match="live must be one of False, True"):
         count.collectives(jnp.sin, bf16(16), live=bad)
+
+
+def test_names_of_another_jax_mean_the_same():
+    class Tree(tuple):
+        unpack = tuple.__iter__
+
+    new = {"ft_in": Tree([(1, 2), (3,), (4, 5, 6)])}
+    assert jax_inside.turned(new) == (2, 1)
+    assert jax_inside.turned({"num_consts": 2, "num_carry": 1}) == (2, 1)
+    axes = frozenset("X")
+    assert jax_inside.manual_axes({"manual_axes": axes}) == axes
+    newer = {"manual_axes": frozenset("XY"), "newly_manual_axes": axes}
+    assert jax_inside.manual_axes(newer) == axes
+    entries = ("X", None, ("Y", "Z"))
+    assert partitions(entries) == entries  # a PartitionSpec was a sequence
+    assert partitions(P(*entries, unreduced={"U"})) == entries

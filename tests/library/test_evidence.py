@@ -103,7 +103,7 @@ def test_the_products_are_many_and_reach_four_axes():
 
 
 def test_what_is_striking_of_the_layers():
-    formulas = agreement.layer_formulas(**evidence.SIZES)
+    formulas = agreement.layer_formulas(evidence.SIZES)
     ulysses = formulas["context, ulysses"].total
     assert 2 * ulysses == formulas["context, gather"].total
     twice = formulas["expert, twice the slots"].forward
@@ -114,7 +114,9 @@ def test_what_is_striking_of_the_layers():
 
 
 def seen(**changes):
-    row = agreement.Row("dp", "backward", "X", 8, changes.pop("counted", 8), 7)
+    row = agreement.TrafficRow(
+        "dp", "backward", "X", 8, changes.pop("counted", 8), 7
+    )
     held = {"weights": 8, "gradients": 8, "states": 48}
     nothing = ((), (), ())
     facts = {"loss": 0, "gradients": 0, "step": 0, "held": held} | changes

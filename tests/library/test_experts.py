@@ -12,8 +12,6 @@ from shardlab import cost, ring
 from shardlab.hw import H100, V5P
 from shardlab.strategies import dropless, expert, layer, moe, routing
 
-pytestmark = pytest.mark.slow
-
 Z, E, B, D, F = 4, 8, 32, 8, 12
 AUTO = (AxisType.Auto,)
 NAMES = ("In", "W_router", "W_in", "W_out")
@@ -72,6 +70,7 @@ def sent_one_by_one(rows, space, my, out, their, into, *, axis_name):
     return space
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("ragged", [False, True])
 def test_without_slots_nothing_is_dropped(arrays, k, ragged, monkeypatch):
@@ -86,6 +85,7 @@ def test_without_slots_nothing_is_dropped(arrays, k, ragged, monkeypatch):
         np.testing.assert_allclose(mine, theirs, atol=2e-5 * size)
 
 
+@pytest.mark.slow
 def test_all_tokens_at_one_expert_find_room():
     mesh = jax.make_mesh((Z,), ("Z",), axis_types=AUTO)
     In = np.ones((B, D), "float32")
@@ -102,6 +102,7 @@ def test_all_tokens_at_one_expert_find_room():
     assert (np.asarray(slotted(In, *weights)) == 0).all(axis=1).mean() > 0.8
 
 
+@pytest.mark.slow
 def test_where_the_ragged_exchange_lowers(arrays):
     mesh = AbstractMesh((Z,), ("Z",), axis_types=AUTO)
     loss = jax.grad(lambda *a: sharded(mesh, 2, True)(*a).sum(), range(4))
@@ -155,6 +156,7 @@ def test_visits_slots_and_drops():
     assert routing.drops([[3, 0], [1, 2]], 1) == 3
 
 
+@pytest.mark.slow
 def test_the_balance_loss_is_one_if_all_are_alike_and_pulls_down():
     even = jnp.full((8, 4), 0.25)
     experts = jnp.arange(8)[:, None] % 4
@@ -203,6 +205,7 @@ def test_what_a_router_refuses(call, words):
         call(scores_of())
 
 
+@pytest.mark.slow
 def test_a_trained_router_plays_favourites_unless_it_is_held():
     runs = {b: moe.train(b, steps=300) for b in moe.BALANCES}
     late = {
@@ -217,6 +220,7 @@ def test_a_trained_router_plays_favourites_unless_it_is_held():
     np.testing.assert_array_equal(again.visits, runs["bias"].visits)
 
 
+@pytest.mark.slow
 def test_the_layer_that_is_trained_is_the_layer_that_is_cut(arrays):
     In, *weights = arrays
     names = ("W_router", "W_in", "W_out")
@@ -256,6 +260,7 @@ def test_a_lone_part_goes_the_shorter_way():
     assert ring.uneven_exchange(parts, (6,))[0, 0, 0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("E", "k", "nodes"), [(256, 8, 8), (16, 4, 4)])
 def test_nodes_visited_by_chance(E, k, nodes):
     scores = scores_of(4000, E)

@@ -536,8 +536,8 @@ def test_every_operation_is_counted_harmless_or_refused():
     assert refused.isdisjoint(exported.KNOWN)
 
 
-def rewritten(blob, change):
-    """The program with its module's text changed."""
+def rewritten(blob, change, since="WEEK_4"):
+    """The program with its module's text changed, for readers of that age."""
     made = jax.export.deserialize(bytearray(blob))
     with make_ir_context():
         module = made.mlir_module(serialized=False)
@@ -545,7 +545,7 @@ def rewritten(blob, change):
         changed = change(text)
         assert changed != text
         version = hlo.get_version_from_compatibility_requirement(
-            hlo.StablehloCompatibilityRequirement.WEEK_4
+            getattr(hlo.StablehloCompatibilityRequirement, since)
         )
         module = ir.Module.parse(changed)
         code = _jax.mlir.serialize_portable_artifact(module, version, True)
@@ -692,7 +692,7 @@ def test_constraints_are_read_in_the_notation_of_types():
             laid((8, 16), None, "X", mesh=mesh),
             laid((16, 8), None, "Y", mesh=mesh),
         )
-    assert exported.constraints(stablehlo.read(blob))[-2:] == [
+    assert exported.constraints(stablehlo.read_module(blob))[-2:] == [
         "bfloat16[8,8@Y]{U:X}",
         "bfloat16[8,8@(Y,X)]",
     ]
@@ -933,7 +933,7 @@ def peaks(f, of=None, mesh=X8):
     shapes = [laid((16, WIDTH), "X", mesh=mesh, dtype="float32")] + [
         [laid((WIDTH, WIDTH), "X", mesh=mesh, dtype="float32")] * L
     ]
-    module = stablehlo.read(program(f, *shapes))
+    module = stablehlo.read_module(program(f, *shapes))
     return living.peaks(exported.counted(module, mesh.shape), of)
 
 
@@ -1023,7 +1023,7 @@ def test_an_argument_that_arrives_larger_was_gathered():
     rows = jax.shard_map(
         lambda w: w * 2, mesh=XY, in_specs=P(None, None), out_specs=P()
     )
-    module = stablehlo.read(program(rows, laid((8, 16), "X")))
+    module = stablehlo.read_module(program(rows, laid((8, 16), "X")))
     found = exported.counted(module, XY.shape)
     assert living.peaks(found).gathered == 8 * 16 * 2
 
@@ -1048,7 +1048,7 @@ def test_the_most_that_is_held_is_that_of_the_layers_in_flight(depth, ahead):
     shapes = [laid((8, 16), "X", mesh=X8, dtype="float32")] + [
         [laid((16, 16), "X", mesh=X8, dtype="float32")] * depth
     ]
-    module = stablehlo.read(program(f, *shapes))
+    module = stablehlo.read_module(program(f, *shapes))
     held = living.peaks(exported.counted(module, X8.shape))
     assert held.gathered == min(depth, ahead) * 16 * 16 * 4
 
@@ -1056,6 +1056,53 @@ def test_the_most_that_is_held_is_that_of_the_layers_in_flight(depth, ahead):
 def test_read_counts_bytes_of_every_dtype():
     for dtype in (np.int8, np.float16, np.complex64, jnp.float8_e5m2, bool):
         f = whole(lambda x: lax.all_gather(x, "X", tiled=True), out_specs=P())
-        module = stablehlo.read(program(f, laid((8, 8), "X", dtype=dtype)))
+        module = stablehlo.read_module(
+            program(f, laid((8, 8), "X", dtype=dtype))
+        )
         (c,) = exported.counted(module, XY.shape).collectives
         assert c.volume == 64 * np.dtype(dtype).itemsize
+
+
+BY_AXES = (
+    "#stablehlo.replica_group_mesh_axes<mesh = @mesh, "
+    'axes = [#stablehlo.axis_ref<name = "X">]>'
+)
+
+
+def by_axes(change=lambda text: text):
+    """A sum over X that names its groups by axes, as JAX 0.12 does."""
+    dense = "dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>"
+    blob = program(PSUM, laid((8, 8), "X"))
+    return rewritten(
+        blob, lambda text: text.replace(dense, change(BY_AXES)), "NONE"
+    )
+
+
+def test_groups_that_are_named_by_axes_are_those_devices():
+    expected = exported.collectives(program(PSUM, laid((8, 8), "X")), XY.shape)
+    assert exported.collectives(by_axes(), XY.shape) == expected
+    assert [moved.axes for moved in expected] == [("X",)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "@mesh",
+            '#stablehlo.mesh<axes = [<name = "X", size = 8>]>',
+            "those of no mesh",
+        ),
+        ('"X"', '"Z"', "or no axis"),
+        ('"X">]', '"X">, #stablehlo.axis_ref<name = "X">]', "an axis twice"),
+        (
+            '"X">',
+            '"X", sub_axis_info = (1)2>',
+            "into parts",
+        ),
+    ],
+)
+def test_groups_by_axes_that_are_none_are_refused(old, new, message):
+    with pytest.raises(ValueError, match=message):
+        exported.collectives(
+            by_axes(lambda text: text.replace(old, new)), XY.shape
+        )

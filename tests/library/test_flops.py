@@ -1,5 +1,8 @@
 """FLOPs of a program: two for each term of each element of each product."""
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import P
+from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import count
@@ -123,6 +127,10 @@ def test_branches_must_agree():
     assert count.flops(lambda x: choose(x, *alike), square) == 2 * 4**3
     with pytest.raises(ValueError, match="`cond`"):
         count.flops(lambda x: choose(x, alike[0], jnp.sin), square)
+    # As many products, of another size.
+    smaller = (lambda x: x[:, :2] @ x[:2],)
+    with pytest.raises(ValueError, match="`cond`"):
+        count.flops(lambda x: choose(x, alike[0], *smaller), square)
 
 
 def test_what_cannot_be_counted_is_refused_by_name():
@@ -148,3 +156,26 @@ def test_what_cannot_be_counted_is_refused_by_name():
         count.flops(lambda x: jax.pure_callback(np.sin, x, x), square)
     with pytest.raises(ValueError, match="f must be a function"):
         count.flops(3, square)
+
+
+REGISTERED = """
+import jax.numpy, jax.scipy
+from shardlab.count.flops import NO_PRODUCT, REFUSED
+from shardlab.count.jax_inside import registered
+assert not NO_PRODUCT & REFUSED
+print(*sorted(registered() - NO_PRODUCT - REFUSED))
+"""
+
+
+@pytest.mark.slow  # a process of its own: Pallas registers more of them
+def test_every_primitive_of_this_jax_is_on_one_of_the_lists():
+    command = [sys.executable, "-W", "ignore", "-c", REGISTERED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["dot_general"]
+
+
+def test_a_primitive_of_a_later_jax_is_refused_by_name():
+    product = Primitive("sparse_dot")
+    product.def_abstract_eval(lambda x, y: x)
+    with pytest.raises(ValueError, match="`sparse_dot`.*products"):
+        count.flops(lambda x: product.bind(x, x) + 1, shape(4, 4))

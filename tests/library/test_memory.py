@@ -375,6 +375,9 @@ def test_checkpoints_are_the_outputs_of_matmuls(L, B, D, F, gated, itemsize):
     assert checkpoint_bytes(L, B, D, F, gated, itemsize) == total
     terms = checkpoint_terms(L, B, D, F, gated, itemsize)
     assert sum(terms.values()) == total
+    # What is not said means the same to both: gated, and bf16.
+    alone = sum(checkpoint_terms(L, B, D, F).values())
+    assert alone == checkpoint_bytes(L, B, D, F) == 2 * L * B * (D + 2 * F)
 
 
 def test_W_S7_a_block_that_only_tensor_parallelism_can_hold():

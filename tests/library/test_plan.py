@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import cost, memory, pipeline
+from shardlab import cost, count, memory, pipeline, ring
 from shardlab import plan as planner
 from shardlab.hw import A100, H100, V4P, V5E, V5P
 from shardlab.plan import Arrangement, Job, Model, evaluate, params, search
@@ -42,6 +43,8 @@ from shardlab.plan.timing import (
     traffic,
     weight_volumes,
 )
+from shardlab.strategies import block, fsdp
+from shardlab.strategies.pods import across
 
 CUBE = (16, 16, 16)
 TEXTS = {"recipe": "weights-and-moments"}  # ten bytes per parameter
@@ -283,7 +286,7 @@ def test_memory_of_fsdp(batch, expected):
 
 
 def test_memory_of_sixteen_million_tokens():  # T8.2
-    held = planner.held(texts(16 * 10**6), Arrangement(dp=4096, zero=3))
+    held = planner.chip_bytes(texts(16 * 10**6), Arrangement(dp=4096, zero=3))
     assert held["states"] * 4096 / 1e9 == close(130.15, abs=5e-3)
     assert held["activations"] * 4096 / 1e12 == close(41.94, abs=5e-3)
 
@@ -439,7 +442,9 @@ def events(layout, build, f, b):
 def test_bubbles_in_closed_form_are_those_of_schedules(layout, build, f, b):
     played = pipeline.makespan(events(layout, build, f, b))
     busy = layout.microbatches * (f + b)
-    assert busy * (1 + planner.bubble(layout, f, b)) == same(float(played))
+    assert busy * (1 + planner.layout_bubble(layout, f, b)) == same(
+        float(played)
+    )
 
 
 @pytest.mark.parametrize(("layout", "build"), SCHEDULED)
@@ -551,9 +556,9 @@ def test_logits_are_kept_in_four_bytes(tp, sp):
     )
     tokens = 4096 // layout.dp // layout.microbatches
     logits = tokens * (4 * 128 // tp + 2 * 2 * 64 // (tp if sp else 1))
-    assert planner.held(job, layout)["logits"] == same(logits)
+    assert planner.chip_bytes(job, layout)["logits"] == same(logits)
     kept = tokens * 4 * layer_kept(TINY, 32, tp, sp)
-    assert planner.held(job, layout)["activations"] == same(kept)
+    assert planner.chip_bytes(job, layout)["activations"] == same(kept)
 
 
 def test_a_large_vocabulary_outweighs_the_layers():
@@ -828,6 +833,62 @@ def test_through_a_switch():
     across = pace(net, (8, 8), (1, 1))
     assert V * across.gather[1] == same(V / 8 * 7 / 8 / H100.dcn_bw)
     assert pace(net, (1, 8), (1, 1)).gather == same((0, 7 / 8 / H100.dcn_bw, 0))
+
+
+@pytest.mark.parametrize(("inside", "nodes"), [(4, 2), (8, 2), (2, 4), (1, 8)])
+def test_a_flat_ring_between_nodes_is_a_ring_that_was_counted(inside, nodes):
+    """Each GPU of a node starts a ring of its own, with its part of V."""
+    net, V, X = (
+        planner.network(H100, (64,), flat=True),
+        840 * 64,
+        inside * nodes,
+    )
+    steps = ring.all_gather_steps(V // inside, X, directions=1)
+    (on_link,) = set(ring.bytes_per_link(steps).values())
+    got = pace(net, (inside, nodes), (1, 1)).gather
+    assert V * got[1] == same(on_link / H100.dcn_bw)
+    one_node = pace(net, (8, 1), (1, 1))
+    assert one_node == pace(planner.network(H100, (64,)), (8, 1), (1, 1))
+
+
+def test_a_step_in_which_tp_waits_by_hand():
+    """LLaMA-3 405B as TP 8 x FSDP 128: gathers hide, sums of TP do not."""
+    how = {"sequence": 8192, "efficiency": 0.5, "overlap": "tp-waits"}
+    job = Job(planner.model("llama-3-405b"), H100, (1024,), 2**21, **how)
+    x = Arrangement(dp=128, zero=3, tp=8, sp=True, microbatches=2)
+    for flat, nodes, share in (
+        *((False, 1, 0), (True, 1, 0)),
+        *((False, 2, 1 / 2), (True, 2, 7 / 8)),
+    ):
+        asked = replace(job, flat=flat)
+        inside = 8 // nodes
+        spot = (inside, nodes), (1, 1), (1, 1), (nodes, 128 // nodes), (1, 1)
+        got = evaluate(asked, x._replace(lies=spot))
+        near = share if flat and nodes > 1 else 1 - 1 / inside
+        V = 2 * 8192 * 16384  # an activation of one sequence
+        each = max(near * V / H100.link_bw, share * V / inside / H100.dcn_bw)
+        tp = 2 * 10 * 126 * each
+        weights = 2 * params(job.model) / 8 / nodes / H100.dcn_bw
+        weights *= 1 - 1 / (128 if flat else 128 // nodes)
+        math = stage_seconds(job, x)[0]
+        beside = sum(map(max, zip(math, (weights, 2 * weights), strict=True)))
+        assert got.seconds == close(2 * beside + tp, rel=0.003)  # hops besides
+        assert got.bound == "TP"
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({}, "one chip"),
+        ({"dp": 128, "zero": 3, "tp": 8}, "TP 8 × FSDP 128"),
+        ({"tp": 8, "cp": 8, "pp": 16}, "TP 8 × CP 8 × PP 16"),
+        ({"cp": 32, "pp": 32, "zero": 1}, "CP 32 × PP 32, ZeRO-1 on Z"),
+        ({"cp": 2, "dp": 4, "zero": 2}, "CP 2 × ZeRO-2 4"),
+        ({"dp": 16, "ep": 8}, "EP 8 × DP 16"),
+    ],
+)
+def test_words_of_a_layout_say_what_zero_cuts(how, words):
+    assert planner.in_words(Arrangement(**how)) == words
 
 
 def test_whole_axes_are_as_the_texts_have_them():
@@ -1129,12 +1190,21 @@ def test_best_comes_first(job):
 
 
 @pytest.mark.parametrize("job", POOL[::2])
-def test_overlap_helps(job):
+@pytest.mark.parametrize("between", ["sum", "tp-waits"])
+def test_overlap_helps(job, between):
     full, part, none = (
-        replace(job, overlap=kind) for kind in ("max", "sum", "none")
+        replace(job, overlap=kind) for kind in ("max", between, "none")
     )
     assert not_slower(full, part)
     assert not_slower(part, none)
+
+
+@pytest.mark.parametrize("job", POOL[::3])
+@pytest.mark.parametrize("flat", [False, True])
+def test_arrays_and_numbers_agree_if_tp_waits(job, flat):
+    job = replace(job, overlap="tp-waits", flat=flat)
+    for row in some(job, 3):
+        agree_everywhere(job, row.layout)
 
 
 @pytest.mark.parametrize(
@@ -1219,7 +1289,9 @@ def test_a_longer_pass_never_makes_a_shorter_step(f, b, more_f, more_b, case):
 
     def step(f, b):
         return (
-            layout.microbatches * (f + b) * (1 + planner.bubble(layout, f, b))
+            layout.microbatches
+            * (f + b)
+            * (1 + planner.layout_bubble(layout, f, b))
         )
 
     assert step(f, b) <= step(f * more_f, b * more_b) * (1 + 1e-12)
@@ -1370,6 +1442,35 @@ def test_pods_sum_up_every_gradient_once():
         bytes_of_all = 2 * params(MOE)
         # On two pods, half of twice the share that a chip answers for.
         assert (dcn.name, dcn.last) == ("DCN", same(bytes_of_all / 16))
+
+
+def test_pods_of_fsdp_move_what_a_program_of_hsdp_moves():
+    """Two groups of four chips: the planner's bytes, and a program's."""
+    B, D, F = 32, 16, 24
+    auto = AxisType.Auto
+    mesh = AbstractMesh((2, 4), ("P", "X"), (auto, auto))
+    hsdp = across(fsdp)
+    shapes = block.arguments(hsdp, mesh, B, D, F)
+    moved = count.collectives(block.gradients(hsdp, mesh), *shapes)
+    how = {"simplified": True, "source": "made up for this test"}
+    m = Model("an-mlp", 1, D, F, 1, 1, 1, 1, 1, **how)
+    job = Job(m, V5P, (4,), B, pods=2)
+    inside, between = weight_volumes(job, Arrangement(dp=4, zero=3))
+    for volume, axis in ((inside, "X"), (between, "P")):
+        parts = volume.forward, volume.backward, volume.last, volume.update
+        assert sum(parts) == count.volume(moved, axis)
+
+
+def test_gradients_of_one_sequence_are_not_of_replicas():
+    """CP without ZeRO sums gradients over Z, where there are no replicas."""
+    job = tiny_job()
+    for how, name in (
+        ({"cp": 4}, "gradients"),
+        ({"cp": 4, "zero": 1}, "ZeRO-1"),
+        ({"cp": 4, "dp": 4}, "DP"),
+    ):
+        (volume,) = weight_volumes(job, Arrangement(**how))
+        assert volume.name == name
 
 
 @pytest.mark.parametrize(("vocab", "places"), [(128, 3), (100_000, 2)])
@@ -1896,11 +1997,11 @@ def right_arguments():
         "Model": SHAPE,
         "as_data": {"result": found, "rows": 2},
         "assumptions": {"job": job},
-        "bubble": {"layout": layout, "forward": 1.0, "backward": 2.0},
+        "layout_bubble": {"layout": layout, "forward": 1.0, "backward": 2.0},
         "count": {"name": "batch", "text": "3M"},
         "evaluate": both,
         "forward_flops": {"model": TINY, "sequence": 32},
-        "held": both,
+        "chip_bytes": both,
         "in_flight": {"layout": layout},
         "last_in_flight": {"layout": layout},
         "layer_kept": {
@@ -1909,7 +2010,11 @@ def right_arguments():
         },
         "lies": {"net": job.network, "degrees": (2, 1, 1, 8, 1)},
         "model": {"name": "llama-2-7b"},
-        "network": {"chip": V5P, "topology": (4,), "simplified": False},
+        "in_words": {"layout": Arrangement(dp=8)},
+        "network": {
+            **{"chip": V5P, "topology": (4,)},
+            **{"simplified": False, "flat": False},
+        },
         "parameter_terms": {"model": TINY},
         "params": {"model": TINY},
         "places": {"net": job.network, "degrees": (2, 1, 1, 8, 1)},
@@ -1927,7 +2032,7 @@ def right_arguments():
 FINE = {
     *((f, "recompute", "None") for f in ("Job",)),
     *((f, "rows", "None") for f in ("as_data",)),
-    *(("bubble", name, "2.5") for name in ("forward", "backward")),
+    *(("layout_bubble", name, "2.5") for name in ("forward", "backward")),
     *(("Model", name, "'text'") for name in ("name", "source")),
     *(("Model", name, "0") for name in ("dense_layers", "shared", "ends")),
     *(("Model", name, "0") for name in ("experts", "active", "F_expert")),
@@ -1936,6 +2041,11 @@ FINE = {
     ("Model", "latent", "()"),
     ("network", "simplified", "True"),
     ("network", "simplified", "False"),
+    *(
+        (f, "flat", value)
+        for f in ("network", "Job")
+        for value in ("True", "False")
+    ),
     ("layer_kept", "sp", "True"),
     ("layer_kept", "sp", "False"),
     ("forward_flops", "sequence", "huge"),
@@ -1960,7 +2070,7 @@ def test_every_argument_of_every_function_refuses_nonsense(function):
 
 
 def test_every_function_is_spoilt():
-    records = {"Arrangement", "MODELS", "PUBLISHED", "Result", "Row"}
+    records = {"Arrangement", "MODELS", "PUBLISHED", "PlanRow", "Result"}
     of_names = {"place", "places_table"}
     assert {*right_arguments()} == {*planner.__all__} - records - of_names
     for value in NONSENSE:
@@ -1982,7 +2092,7 @@ def test_every_field_of_a_layout_is_checked(name):
             planner.why_not(job, spoilt)
             continue
         if name != "lies":
-            for call in (planner.held, planner.timed, evaluate):
+            for call in (planner.chip_bytes, planner.timed, evaluate):
                 refuses(call, job, spoilt)
             refuses(planner.in_flight, spoilt)
         with contextlib.suppress(ValueError):

@@ -22,7 +22,20 @@ def test_without_runs_nothing_is_drawn():
         casework.enough_tokens({})
 
 
-def test_every_question_has_its_answer():
-    steps = [("One?", "TP", "TP", "a run", "no"), ("Two?", "DP", "DP", "b", "")]
-    words = [text.get_text() for text in casework.axis_choices(steps).texts]
-    assert {"One?", "Two?", "TP", "DP", "a run", "b", "yes", "no"} <= {*words}
+def test_scatters_are_counted_and_gradients_that_are_whole_at_once():
+    turns = [(1, 0, False), (1, 1, False), (1, 1, True), (1, 0, True)]
+    rows = {
+        "kept": (turns, [(1, 2, 3), (0, 3, 3)]),
+        "apart": (turns, [(1, 2, 2), (0, 3, 3)]),
+    }
+    words = [text.get_text() for text in casework.gradient_lives(rows).texts]
+    assert words.count("2 scatters") == 2
+    assert [w for w in words if w.endswith("whole")] == ["2 whole", "1 whole"]
+
+
+def test_without_published_steps_all_bars_have_one_scale():
+    rows = {"a": ({"matmuls": 2.0}, None), "b": ({"matmuls": 1.0}, None)}
+    ax = casework.spent_seconds(rows)
+    long, short = (patch.get_width() for patch in ax.patches[:2])
+    assert long == pytest.approx(2 * short)
+    assert "published" not in [text.get_text() for text in ax.texts]

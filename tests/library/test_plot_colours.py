@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shardlab.plot import colours
+from shardlab.plot import colours, schedules
 
 AXES = ("axis-x", "axis-y", "axis-z", "pod")
 PIPELINE = ("forward", "weight-half", "input-half", "backward")
@@ -137,3 +137,8 @@ def test_svg_gets_variables_that_fall_back_to_the_light_palette():
 def test_the_page_has_these_colours():
     sheet = Path("book/style/colours.css").read_text()
     assert sheet == colours.css()
+
+
+def test_no_two_kinds_of_work_in_a_schedule_look_the_same():
+    looks = {kind: str(look) for kind, (_, look) in schedules.LOOKS.items()}
+    assert len(set(looks.values())) == len(looks) == 4

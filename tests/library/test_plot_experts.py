@@ -4,16 +4,17 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from shardlab import plot
-from shardlab.plot.dispatch import taken
+from shardlab.plot.dispatch import slots_taken
 from tests.library.drawn import texts
 
 EXPERTS = np.array([[0, 1], [0, 2], [0, 3], [1, 0]])
 
 
 def test_slots_are_taken_in_order_and_the_rest_is_dropped():
-    assert taken(EXPERTS, 4, 2) == {
+    assert slots_taken(EXPERTS, 4, 2) == {
         (0, 0): 0,
         (0, 1): 1,
         (1, 0): 3,
@@ -50,9 +51,12 @@ def test_a_film_writes_numbers_of_two_digits_in_narrow_slots():
 
 
 def test_pieces_that_differ_land_without_gaps():
-    said = texts(plot.ragged_pieces([[1, 2], [3, 1]], chip=1))
-    assert "chip 1: its pieces start at 0, 3, have 3, 1 rows," in said
-    assert "and land at 1, 2; it gets 2, 1" in said
+    ax = plot.ragged_pieces([[1, 2], [3, 1]], chip=1)
+    said = texts(ax)
+    assert "chip 1: starts 0, 3; sizes 3, 1;" in said
+    assert "lands 1, 2; sizes of what comes 2, 1" in said
+    drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
+    assert len(drawn) == 2  # its pieces, followed
     with pytest.raises(ValueError, match=r"^sizes must be \[chips, chips\]"):
         plot.ragged_pieces([[1, 2]])
 
@@ -71,6 +75,12 @@ def test_arrows_lead_to_the_nodes_that_are_visited():
         plot.expert_floor({"no": [64]}, E=64, nodes=4, gpus=4)
 
 
+def test_a_row_that_is_dropped_is_drawn_beside_its_slots():
+    ax = plot.ragged_rows([7, 3, 1, 5], 4)
+    edges = [patch.get_edgecolor() for patch in ax.patches]
+    assert edges.count(to_rgba(plot.colours.colour("mark"))) == 4
+
+
 def test_what_is_dropped_and_who_is_busiest_is_written():
     said = texts(plot.ragged_rows([7, 3, 1, 5], 4))
     assert {"3 dropped", "1 dropped"} <= set(said)
@@ -85,8 +95,9 @@ def test_a_copy_a_node_goes_once_through_the_card():
     ax = plot.copies_sent({1: {0, 3, 5}, 4: {2, 6}})
     ways = [t for t in ax.texts if hasattr(t, "arrow_patch")]
     # Five visits; then two nodes, and four GPUs that are handed a copy.
-    assert sum(t.arrow_patch is not None for t in ways) == 5 + 2 + 4
+    assert sum(t.arrow_patch is not None for t in ways) == 5 + 2 * (2 + 4)
     assert any(w.endswith(": 5 copies through its card") for w in texts(ax))
+    assert texts(ax).count("Σ") == 2  # one a node, on the way back
 
 
 def test_a_rank_has_two_stages_of_mirrored_numbers():

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from matplotlib.patches import Rectangle
 
-from shardlab import failures, plot
+from shardlab import cost, failures, plot
+from shardlab.plot.axes import POINT
 from tests.library.drawn import texts
 
 
@@ -30,10 +32,17 @@ def test_a_run_is_drawn_as_long_as_its_events():
     assert ax.get_title(loc="left") == "a day"
 
 
-def test_copies_bear_the_words_that_are_given():
-    words = {"host": "5 ms", "neighbour": "6 ms", "storage": "49 s"}
-    found = texts(plot.copies(words))
-    assert {*words.values()} <= {*found}
+def test_the_light_bars_are_the_goodput():
+    interval, save, mtbf, restart = 2400, 400, 11_000, 1300
+    ax = plot.kept_work(interval, save, mtbf, restart)
+    hour = mtbf / 3600
+    _, _, *bars = ax.collections
+    kept = 0
+    for bar in bars[::2]:
+        x, y = np.transpose(bar.get_paths()[0].vertices)
+        kept += (x.max() - x.min()) * (y.max() - y.min())
+    share = cost.goodput(interval, save, mtbf, restart)
+    assert kept / hour == pytest.approx(share, abs=0.02)  # the tail is cut off
 
 
 def test_a_recovery_is_as_long_as_its_steps():
@@ -69,14 +78,6 @@ def test_lost_shares_are_as_long_as_they_are():
     )
 
 
-def test_a_write_that_a_failure_ends_makes_no_checkpoint():
-    found = texts(plot.background_save())
-    assert found.count("failure") == 2
-    assert found.count("write $w$") == 2
-    assert "checkpoint 2\nis usable" in found
-    assert "checkpoint 3\nis usable" not in found
-
-
 def test_all_wait_for_the_slowest():
     ax = plot.waiting({"one slow": [[1, 1, 2], [1, 2, 4]]})
     boxes = [patch.get_bbox() for patch in ax.patches[2:]]
@@ -91,10 +92,28 @@ def test_all_wait_for_the_slowest():
 
 
 def test_only_one_chip_differs_where_a_bit_flips():
-    found = texts(plot.fault_places(chips=5, struck=1))
-    assert found.count("wrong, differs") == 6
-    assert found.count("wrong, alike") == 5 + 4 + 5 + 5
-    assert found.count("right") == 3 * 4 * 5 - 6 - 19
+    ax = plot.fault_places(chips=5, struck=1)
+    assert texts(ax).count("replicas agree") == 1
+    assert texts(ax).count("replicas differ") == 2
+    boxes = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    states = boxes[:-3]  # without the legend
+    right, alike, differs = (patch_look(patch) for patch in boxes[-3:])
+    looks = [patch_look(patch) for patch in states]
+    assert looks.count(differs) == 6
+    assert looks.count(alike) == 5 + 4 + 5 + 5
+    assert looks.count(right) == 3 * 4 * 5 - 6 - 19
+
+
+def test_a_wrong_gradient_reaches_all_through_the_sum():
+    ax = plot.fault_places(chips=5, struck=1)
+    wide = [line for line in ax.lines if line.get_linewidth() == 2 * POINT]
+    # into the sum one, out of it five, and five more to the new weights
+    assert len(wide) == (2 + 5 + 5) + (1 + 5 + 5) + 1
+
+
+def patch_look(patch):
+    """What tells the boxes of a state apart."""
+    return patch.get_facecolor(), patch.get_edgecolor()
 
 
 @pytest.mark.parametrize(("X", "Y"), [(8, 1), (2, 4), (1, 8)])
@@ -132,7 +151,6 @@ def test_a_block_is_found_where_it_lay_before():
     ("call", "words"),
     [
         (lambda: plot.failing_runs({}), "runs must be a dict"),
-        (lambda: plot.copies({"host": "a"}), "words must be of host"),
         (lambda: plot.fault_places(4, 4), "struck must be 0 to 3"),
         (lambda: plot.recoveries({}), "budgets must be a dict"),
         (lambda: plot.lost_shares({"a": {}}), "groups must hold bars"),

@@ -31,6 +31,7 @@ SENDS = {
     "ring": [[(c, (c + 1) % 4) for c in range(4)]] * 3,
     "tree": [[(0, 1)], [(0, 2), (1, 3)]],
 }
+AROUND = ring.all_gather_steps(64, 8, directions=1)
 TALL = np.kron(np.ones((4, 1)), np.eye(8))  # an AllGather on four devices
 ROADS = {"all_reduce": 14, "reduce_scatter": 7, "all_gather": 7}
 ROADS["all_to_all"] = 1
@@ -53,7 +54,6 @@ def held(*spec):
     return jax.device_put(np.arange(48.0).reshape(8, 6), cut)
 
 
-ENDS = ("In", "f", "copy", "sum"), ("Out", "g", "sum", "copy")
 PICTURES = {
     "four cases": plot.four_cases,
     "outer products": plot.outer_products,
@@ -63,8 +63,10 @@ PICTURES = {
     "cases at work": plot.cases_at_work,
     "ways round": plot.ways_round,
     "gather or slice": plot.gather_or_slice,
+    "turn the cut": lambda: plot.turn_the_cut(224, 1344),
     "weights stay": lambda: plot.weights_stay(KEPT, 3e8, 2.1e6),
     "waits": lambda: plot.waits(WAITS, 760),
+    "layouts read": lambda: plot.layouts_read("2 × 1.07 GB", "34 MB"),
     "roads": lambda: plot.sum_roads(ROADS),
     "chip": lambda: plot.one_chip(hw.V5P),
     "GPU": lambda: plot.one_chip(hw.H100),
@@ -79,8 +81,10 @@ PICTURES = {
     "reach": lambda: plot.reach({"a": (10, "pod-2", "10")}, {"here": 100}),
     "sequences": plot.dealt_sequences,
     "one step": plot.one_step,
+    "one weight": plot.one_weight,
     "data parallel": plot.data_parallel_step,
     "ZeRO-1": plot.zero_one,
+    "FSDP": plot.gather_use_drop,
     "sequence parallel": plot.sequence_parallel,
     "heads": plot.heads_dealt,
     "orders": lambda: plot.cut_orders(VOLUMES),
@@ -92,18 +96,23 @@ PICTURES = {
     "logits": lambda: plot.logits(8192, 128_256, 8, ": 4.2 GB", "0.5 GB"),
     "ring or line": plot.ring_or_line,
     "holders": lambda: plot.holders({"A": held("X", "Y")}),
-    "paths": lambda: plot.paths({"a": ["x"], "b": ["y"]}, *ENDS),
+    "f and g": plot.f_and_g,
     "node gathers": plot.node_gathers,
-    "layers": plot.dealt_layers,
-    "in flight": lambda: plot.in_flight(FIVE)[0, 0],
+    "in flight": lambda: plot.in_flight(FIVE),
+    "halves": plot.backward_halves,
+    "one tick": lambda: plot.one_tick(pipeline.one_f_one_b(4, 6), 7),
     "Gantt": lambda: plot.gantt(FIVE)[0, 0],
     "rounds": lambda: plot.rounds(SENDS, 4),
     "bisection": plot.bisection,
     "copy and sum": plot.copy_and_sum,
     "switch adds": plot.switch_adds,
     "transposes": lambda: plot.ones({"AG": TALL, "RS": TALL.T}, 4),
+    "product of ones": lambda: plot.ones({"AG": TALL, "RS": TALL.T}, 4, "AR"),
     "idle links": plot.idle_links,
-    "ring links": lambda: plot.ring_links({"": {(0, 1): "a", (1, 0): "b"}}, 4),
+    "gather traffic": lambda: plot.gather_traffic(AROUND, 8),
+    "exchanged parts": lambda: plot.exchanged_parts(
+        ring.all_to_all_steps(128, 8), 8
+    ),
     "ways out": lambda: plot.ways_out(hw.V5E, hw.H100),
     "hierarchy": plot.hierarchy,
     "layer kept": lambda: plot.layer_kept(16),
@@ -180,6 +189,12 @@ def test_case_2_gathers_or_slices_and_adds():
     assert [found.count(f"{kind}_X") for kind in KINDS] == [1, 1, 1]
 
 
+def test_a_cut_that_is_turned_says_what_its_two_steps_send():
+    found = texts(plot.turn_the_cut(224, 1344))
+    assert found.count("AllToAll_X") == found.count("224 B") == 1
+    assert found.count("AllGather_X") == found.count("1,344 B") == 1
+
+
 def test_weights_that_stay_are_drawn_beside_their_room():
     ax = plot.weights_stay(KEPT, 3e8, 2.1e6)
     assert texts(ax).count("2.1 MB") == 2
@@ -252,14 +267,22 @@ def test_a_block_reaches_one_chip_a_round_on_a_ring_and_doubles_in_a_tree():
     assert drawn.count("3") == 4  # each chip at the start and at the end
 
 
-def test_what_crosses_a_link_is_written_beside_it():
-    carried = {(0, 1): "block 0", (3, 0): "block 3"}
-    ax = plot.ring_links({"one step": carried}, 4)
-    at = {t.get_text(): t.get_position() for t in ax.texts}
-    assert at["block 0"][1] < at["0"][1]  # above chips 0 and 1
-    assert at["block 3"][0] < at["0"][0]  # left of chips 3 and 0
-    with pytest.raises(ValueError, match="0 and 2 are no neighbours of 4"):
-        plot.ring_links({"": {(0, 2): "far"}}, 4)
+def test_a_link_carries_every_block_but_its_receivers_own():
+    ax = plot.gather_traffic(AROUND, 8)
+    cells = [p for p in ax.patches if p.get_width() == p.get_height() == 26]
+    assert len(cells) == 8 * 7
+    found = texts(ax)
+    start = found.index("link 7→0")
+    assert found[start + 1 : start + 9] == [*"76543210"]  # chip 0 has block 0
+    with pytest.raises(ValueError, match="all 4 links of a ring, one way"):
+        plot.gather_traffic(ring.all_gather_steps(64, 4), 4)
+
+
+@pytest.mark.parametrize("N", [4, 6, 8])
+def test_parts_of_an_exchange_are_as_long_as_their_ways(N):
+    found = texts(plot.exchanged_parts(ring.all_to_all_steps(2 * N**2, N), N))
+    assert f"{N * N // 4} hops, by two links" in found
+    assert f"{Fraction(N * N, 8)} parts of {N * N}: V/8" in found
 
 
 def test_ways_out_have_the_bandwidths_of_the_chips():
@@ -340,16 +363,18 @@ def test_a_block_bears_the_device_that_holds_it():
 def test_a_part_of_an_axis_is_no_ring():
     ax = plot.ring_or_line(8, 16)
     found = texts(ax)
-    assert found.count("7") == 3  # one group at the left, two at the right
+    assert found.count("6") == 4  # a ring, two lines, a block
+    assert found.count("3.5") == 4  # over two wires of the ring, of the block
+    assert found.count("7") == 4 + 1  # all other parts over one wire of a line
     dashed = [ln for ln in ax.lines if ln.get_linestyle() != "-"]
-    assert len(dashed) == 2
+    assert len(dashed) == 2 + 8 + 4  # what leaves the lines, and the block
 
 
 def test_a_layer_has_four_collectives_in_each_pass():
     found = [w.replace("-\n", "") for w in texts(plot.whole_layer())]
     assert found.count("AllGather_Y") == found.count("ReduceScatter_Y") == 4
     assert found.count("2BD") == 8
-    assert found.count("AllGather_Y again, 2BD") == 2
+    assert found.count("AllGather_Y\nagain, 2BD") == 2
 
 
 def test_the_logits_are_drawn_to_scale():
@@ -359,15 +384,6 @@ def test_the_logits_are_drawn_to_scale():
     small = boxes[0]
     assert small[0] == small[1] == pytest.approx(wide * 8192 / 128_256)
     assert any(f"{3 * wide / 128_256:.2f} pixels" in w for w in texts(ax))
-
-
-def test_layers_are_dealt_in_rounds():
-    found = texts(plot.dealt_layers(4, 2, 16))
-    dealt = [int(t) for t in found if t.isdigit()]
-    assert dealt[:16] == list(range(16))
-    assert dealt[16:20] == [0, 1, 8, 9]
-    with pytest.raises(ValueError, match="layers must be a multiple"):
-        plot.dealt_layers(4, 2, 12)
 
 
 def test_the_ridge_of_a_roof_is_where_bytes_keep_up():
@@ -397,21 +413,24 @@ def test_the_order_that_moves_least_is_marked():
         (lambda: plot.ways_round(9), "chips must be 3 to 5, got 9"),
         (lambda: plot.reach({}), "limits must name a limit or more"),
         (lambda: plot.dealt_sequences(7), "divide by 2 chips and by 2, got 7"),
+        (lambda: plot.one_weight(at=(3, 3)), "an element of Q"),
         (lambda: plot.zero_one(8), "chips must be at most 4, got 8"),
+        (lambda: plot.gather_use_drop(5), "chips must be at most 4, got 5"),
         (lambda: plot.data_parallel_step(9), "chips must be at most 8, got 9"),
         (lambda: plot.node_gathers(1), "gpus must be 2 to 8, got 1"),
         (lambda: plot.layouts({}, {}), "strategies must name one or more"),
         (lambda: plot.layouts({"": [("A[D]", "")]}, {}), "hold matrices"),
         (lambda: plot.holders({}), "arrays must name a matrix or more"),
         (lambda: plot.holders({"A": held("X")}), "no block twice, got 'A'"),
-        (lambda: plot.ring_or_line(9), "chips must be 4 to 8, got 9"),
+        (lambda: plot.ring_or_line(9), "chips must be 4, 6 or 8, got 9"),
         (lambda: plot.ring_or_line(8, 8), "multiple of 8, got 8"),
         (lambda: plot.two_cuts(7), "chips must be at most 6, got 7"),
         (lambda: plot.whole_layer(chips=9), "chips must be at most 8, got 9"),
         (lambda: plot.gate(7), "chips must be at most 6, got 7"),
         (lambda: plot.logits(9, 10), "D must be at most 5, got 9"),
         (lambda: plot.logits(1, 10, 9), "chips must be at most 8, got 9"),
-        (lambda: plot.paths({}, *ENDS), "as many steps each"),
+        (lambda: plot.f_and_g(5), "chips must be at most 4, got 5"),
+        (lambda: plot.f_and_g(passes="b"), "passes must be one of"),
         (lambda: plot.two_axes(1, 4), "X must be 2 to 6 chips, got 1|X must"),
         (lambda: plot.gantt({}), "schedules must be a dict"),
         (lambda: plot.gantt([]), "schedules must be a dict"),
@@ -424,8 +443,8 @@ def test_the_order_that_moves_least_is_marked():
         (lambda: plot.gallery({}), "arrays must name a matrix"),
         (lambda: plot.exchanges({}), "runs must be a dict"),
         (lambda: plot.ports({}, 1, 1), "ways must be a dict"),
-        (lambda: plot.ring_links({}, 4), "rings must be a dict"),
-        (lambda: plot.ring_links({"": {(0, 1): ""}}, 9), "N must be 3 to 8"),
+        (lambda: plot.gather_traffic(AROUND, 9), "N must be 3 to 8"),
+        (lambda: plot.exchanged_parts([], 5), "N must be 4, 6 or 8"),
         (lambda: plot.ways_out(hw.H100, hw.V5E), "tpu must be on a torus"),
         (lambda: plot.hierarchy(4), "nodes must be 2 or 3 and gpus 2 to 4"),
         (lambda: plot.rounds({}, 4), "runs must name one or more"),
@@ -448,30 +467,72 @@ def test_ones_are_drawn_where_they_stand_in_the_shade_of_their_device():
     assert len(cells) == TALL.sum()
     assert len({p.get_facecolor() for p in cells}) == 4
     assert len({p.get_facecolor() for p in cells if p.get_y() < 44 + 88}) == 1
-    assert texts(ax) == ["AG: 32 × 8"]
+    assert texts(ax) == ["AG: 32 × 8", *(f"chip {k}" for k in range(4))]
 
 
 @pytest.mark.parametrize(
-    ("matrices", "devices", "says"),
+    ("matrices", "devices", "product", "says"),
     [
-        ({}, 4, "matrices must be"),
-        ({"M": 2 * TALL}, 4, "M must hold zeros and ones"),
-        ({"M": TALL}, 5, "which 5 devices do not divide"),
-        ({"M": TALL}, 0, "devices"),
+        ({}, 4, "", "matrices must be"),
+        ({"M": 2 * TALL}, 4, "", "M must hold zeros and ones"),
+        ({"M": TALL}, 5, "", "which 5 devices do not divide"),
+        ({"M": TALL}, 0, "", "devices"),
+        ({"M": TALL}, 4, "AR", "AR needs two matrices, got 1"),
     ],
 )
-def test_matrices_that_cannot_be_drawn_are_refused(matrices, devices, says):
+def test_matrices_that_cannot_be_drawn_are_refused(
+    matrices, devices, product, says
+):
     with pytest.raises(ValueError, match=says):
-        plot.ones(matrices, devices)
+        plot.ones(matrices, devices, product)
+
+
+def test_a_product_of_ones_stands_where_its_factors_meet():
+    ax = plot.ones({"AG": TALL, "RS": TALL.T}, 4, "AR")
+    cells = [p for p in ax.patches if p.get_width() == p.get_height() == 8]
+    assert len(cells) == 2 * TALL.sum() + (TALL @ TALL.T).sum()
+    assert "AR: 32 × 32" in texts(ax)
+    # Below each cell of RS stand as many of its shade as there are devices.
+    heads = [p for p in cells if p.get_y() < 44 + 64]
+    for head in heads:
+        below = [p for p in cells if p.get_x() == head.get_x()]
+        assert len(below) == 5
+        assert {p.get_facecolor() for p in below} == {head.get_facecolor()}
 
 
 def test_a_copy_comes_back_as_a_sum_and_a_second_sum_as_many_times_that():
-    said = texts(plot.copy_and_sum(5))
-    assert said.count("Σ") == 5
-    assert "5 Σ 2 w x²" in said
+    said = texts(plot.copy_and_sum([1, 2, 3, 4, 90]))
+    assert said.count("100") == 6  # five copies of one sum
+    assert "500" in said
     for chips in (1, 9):
         with pytest.raises(ValueError, match="chips"):
-            plot.copy_and_sum(chips)
+            plot.copy_and_sum(chips * [1])
+
+
+def test_the_blocks_that_one_chip_can_form_are_framed():
+    ax = plot.only_the_diagonal(4)
+    wide = [p for p in ax.patches if p.get_linewidth() > 1.5]
+    assert len(wide) == 4
+    corners = {(p.get_x(), p.get_y()) for p in wide}
+    assert len({x for x, _ in corners}) == len({y for _, y in corners}) == 4
+    said = texts(ax)
+    for chip in "0123":  # its own block, and two boxes a block it shares
+        assert said.count(chip) == 1 + 2 * 3
+
+
+def test_the_terms_of_a_product_are_drawn_with_numbers_that_add_up():
+    said = texts(plot.outer_products(4))
+    numbers = [int(words) for words in said if words.isdecimal()]
+    product, terms = numbers[16:20], numbers[20:-4]
+    each = [terms[8 * n + 4 : 8 * n + 8] for n in range(4)]
+    assert numbers[-4:] == product == [sum(t) for t in zip(*each, strict=True)]
+
+
+def test_collectives_are_drawn_for_three_chips_at_most():
+    own = [{n: np.array([1 << n])} for n in range(4)]
+    runs = {"x": (ring.all_gather_steps(32, 4, directions=1), own)}
+    with pytest.raises(ValueError, match="2 or 3 chips"):
+        plot.exchanges(runs)
 
 
 def test_a_switch_takes_and_hands_out_what_the_simulation_says():
@@ -479,7 +540,9 @@ def test_a_switch_takes_and_hands_out_what_the_simulation_says():
     run = switch.run("all_reduce", 16, 4, "in_switch")
     assert run.sent == run.taken == [16 + 16 // 4] * 4
     assert said.count("V") == said.count("V/4") == 2 * 4  # up, and down
-    for gpus in (1, 6):
+    assert said.count("+") == 4 * 3  # four pieces, each a sum of four terms
+    assert said.count("=") == 4
+    for gpus in (1, 5):
         with pytest.raises(ValueError, match="gpus"):
             plot.switch_adds(gpus)
 

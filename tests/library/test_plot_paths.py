@@ -1,46 +1,54 @@
-"""Chips side by side: every step stands in its chip's row, in both passes."""
+"""Chips side by side: each has its own part, and they meet in f and g alone."""
 
 import matplotlib.pyplot as plt
 import pytest
 
 from shardlab import plot
 
-F, G = ("In", "f", "copy", "sum"), ("Out", "g", "sum", "copy")
 
-
-@pytest.mark.parametrize("chips", [1, 2, 5])
-@pytest.mark.parametrize("steps", [1, 3])
-def test_every_step_stands_in_the_row_of_its_chip(chips, steps):
-    made = {
-        f"chip {c}": [f"{c}.{s}" for s in range(steps)] for c in range(chips)
-    }
-    ax = plot.paths(made, F, G)
+def places_of(ax):
+    """Where every text stands, by its words."""
     places = {}
     for text in ax.texts:
         places.setdefault(text.get_text(), []).append(text.get_position())
+    return places
+
+
+@pytest.mark.parametrize("chips", [2, 3, 4])
+def test_every_chip_has_a_row_and_a_term_in_both_passes(chips):
+    ax = plot.f_and_g(chips)
+    places = places_of(ax)
     for back in (0, 1):
-        for c in range(chips):
-            row = [places[f"{c}.{s}"][back] for s in range(steps)]
-            assert len({y for _, y in row}) == 1
-            assert sorted(row) == row  # in their order, from left to right
-        assert places["f"][back] < places["0.0"][back] < places["g"][back]
-    assert places["In"][0][1] == places["Out"][0][1]
-    assert places["dIn"][0][1] == places["dOut"][0][1] > places["In"][0][1]
+        rows = [places[f"term {k}"][back][1] for k in range(chips)]
+        assert rows == sorted(rows)
+        assert len(set(rows)) == chips
+    assert len(places["+"]) == 2 * chips  # of each chip, where terms are added
+    plt.close(ax.figure)
+
+
+def test_the_sum_is_in_g_forward_and_in_f_backward():
+    ax = plot.f_and_g()
+    places = places_of(ax)
+    for adds, copies, back in (("g", "f", 0), ("f", "g", 1)):
+        middle = places[adds][back][0]
+        assert places["AllReduce"][back][0] == middle
+        assert places["+"][2 * back][0] == middle
+        assert places["copy"][back][0] == places[copies][back][0] != middle
     plt.close(ax.figure)
 
 
 def test_arrows_turn_round_in_the_backward_pass():
-    ax = plot.paths({"a": ["x", "y"], "b": ["x", "y"]}, F, G)
+    ax = plot.f_and_g()
     arrows = [a for a in ax.texts if getattr(a, "arrow_patch", None)]
     ways = [a.xyann[0] < a.xy[0] for a in arrows]
-    assert len(ways) == 2 * (2 + 2 * 3)
-    assert ways == [True] * 8 + [False] * 8
+    assert ways == [True] * 14 + [False] * 14
     plt.close(ax.figure)
 
 
-def test_the_sum_is_at_the_other_end_on_the_way_back():
-    ax = plot.paths({"a": ["x"], "b": ["x"]}, F, G)
-    sums = [t.get_position() for t in ax.texts if t.get_text() == "sum"]
-    (forward, _), (backward, _) = sorted(sums, key=lambda at: at[1])
-    assert forward > backward
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_one_pass_is_drawn_alone(name):
+    ax = plot.f_and_g(passes=(name,))
+    places = places_of(ax)
+    assert len(places["+"]) == 2
+    assert {"forward", "backward"} & {*places} == {name}
     plt.close(ax.figure)

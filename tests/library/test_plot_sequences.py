@@ -52,24 +52,33 @@ def test_shares_of_two_sets_are_written():
 
 
 def test_only_keys_of_the_past_are_brought():
-    for mine, arrows in ((0, 1), (2, 3)):
+    for mine, arrows in ((0, 2), (2, 4)):
         ax = plot.what_moves(4, mine)
         drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
-        assert len(drawn) == arrows  # one of them is the MLP's
+        assert len(drawn) == arrows  # the MLP's, and its own keys'
     with pytest.raises(ValueError, match="mine must be one of"):
         plot.what_moves(4, 4)
 
 
 def test_gathered_keys_are_on_every_chip():
     ax = plot.gathered_keys(3)
-    for n in range(3):  # its own of K and V, of Q, of dK and dV; 3 gathered
-        assert len(filled(ax, plot.shade("Z", n, 3))) == 3 + 3
+    for n in range(3):  # of a chip: its block on 3, Q, its part of 3 gradients
+        assert len(filled(ax, plot.shade("Z", n, 3))) == 3 + 1 + 2 + 3
+        assert texts(ax).count(f"{n}") == 3
+    drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
+    assert len(drawn) == 2 * 3 * 2  # a column has two gaps, both ways
 
 
-def test_copies_of_key_heads_are_hatched():
-    for groups, copies in ((1, 3), (2, 2), (4, 0), (8, 0)):
+def test_a_chip_sends_one_piece_to_each_and_keeps_one():
+    for groups, heads in ((1, 1), (2, 1), (4, 1), (8, 2)):  # of K on a chip
         ax = plot.tokens_to_heads(8, groups, 4)
-        assert sum(p.get_hatch() is not None for p in ax.patches) == copies
+        mine = filled(ax, plot.shade("Z", 1, 4))  # Q and K, before and after
+        assert len(mine) == 2 * (1 + 4)
+        side = min(p.get_width() for p in mine) / heads
+        widths = sorted(round(p.get_width() / side, 6) for p in mine)
+        assert widths == sorted([8, groups] + [2] * 4 + [heads] * 4)
+        drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
+        assert len(drawn) == 4
     with pytest.raises(ValueError, match="chips must divide 8 heads"):
         plot.tokens_to_heads(8, 2, 3)
 
@@ -115,6 +124,11 @@ def test_a_map_says_which_way_is_best():
     for fill in fills["ring"] + fills["gather"]:  # the key, and two cells
         cell = fill in ("#100000", "#001200")  # below 1, and above 10
         assert len(filled(ax, fill)) == 1 + cell
+    within = {"a node": {(4, 8)}}  # the lower of two cells: one line
+    (line,) = plot.best_ways(
+        {"a node": cells}, across, down, ways, within
+    ).lines
+    assert len(set(line.get_ydata())) == 1
     with pytest.raises(ValueError, match="has no cell"):
         plot.best_ways({"a node": cells}, {8: "8k", 9: "9k"}, down, ways)
 

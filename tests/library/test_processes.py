@@ -70,7 +70,14 @@ def total(numbers):
     return [float(summed[0]), jax.local_device_count()]
 
 
-@pytest.mark.parametrize(("ranks", "devices"), [(1, 8), (2, 4), (4, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "devices"),
+    [
+        (1, 8),
+        pytest.param(2, 4, marks=pytest.mark.slow),
+        pytest.param(4, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_ranks_find_each_other_and_their_results_come_back(ranks, devices):
     heard = []
     numbers = [0.5 * n for n in range(8)]
@@ -81,6 +88,7 @@ def test_ranks_find_each_other_and_their_results_come_back(ranks, devices):
     assert run.said(0) == [f"rank 0 of {ranks}"]
 
 
+@pytest.mark.slow
 def test_a_host_whose_name_has_no_address_will_do():
     def on_loopback(numbers):
         child._stay_on_loopback()
@@ -96,6 +104,7 @@ def test_a_host_whose_name_has_no_address_will_do():
         assert run.results == [[4.0, 2]] * 2
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_meet():
     import threading
 
@@ -238,6 +247,7 @@ def test_a_failure_names_its_rank_and_stops_the_others(tmp_path):
     assert gone(*others)
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_killed_in_mid_step_ends_the_run():
     def step():
         import os
@@ -275,6 +285,7 @@ def test_a_rank_that_is_killed_in_mid_step_ends_the_run():
     assert caught.value.run.said(1)[:3] == ["step 0", "step 1", "step 2"]
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_long_is_stopped_and_what_it_said_is_kept():
     def wait():
         import os
@@ -362,6 +373,7 @@ def test_the_command_says_what_it_cannot_start(capfd):
     assert "nowhere.py" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_runs_as_it_is_under_srun(tmp_path):
     # What Slurm puts into the environment of each task, for two on this host.
     path = file(
@@ -397,6 +409,7 @@ def test_it_runs_as_it_is_under_srun(tmp_path):
     assert [json.loads(line) for line in said] == [[0, 6], [1, 6]]
 
 
+@pytest.mark.slow
 def test_without_a_launcher_and_without_a_cluster_it_says_so():
     code = "from shardlab import processes; processes.join()"
     bare = {k: v for k, v in environment().items() if "SLURM" not in k}
@@ -409,6 +422,18 @@ def test_without_a_launcher_and_without_a_cluster_it_says_so():
     )
     assert done.returncode == 1
     assert "coordinator_address should be defined" in done.stderr
+
+
+def test_an_option_is_one_that_jax_has_and_a_misspelt_one_is_named():
+    from inspect import signature
+
+    import jax
+
+    theirs = signature(jax.distributed.initialize).parameters
+    for name, option in signature(processes.join).parameters.items():
+        assert option.default == theirs[name].default
+    with pytest.raises(TypeError, match="heartbeat_seconds"):
+        processes.join(heartbeat_seconds=10)
 
 
 # ---- the strategies ----------------------------------------------------------

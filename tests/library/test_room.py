@@ -31,7 +31,7 @@ def test_what_is_played_is_legal_and_holds_no_more_than_asked(g, data, ahead):
     tasks, stays = prefetched(g, work[: len(g)], ahead)
     played = timeline.play(tasks)
     assert room.faults(played, tasks) == []
-    assert room.most(played, stays) <= ahead
+    assert room.peak(played, stays) <= ahead
     alone = room.in_one_queue(tasks, "chip")
     one = timeline.play(alone)
     assert room.faults(one, alone) == []
@@ -43,7 +43,7 @@ def test_held_is_a_sum_over_stays_at_every_moment(lasts):
     tasks = [Task(f"{i}", "chip", long) for i, long in enumerate(lasts)]
     played, n = timeline.play(tasks), len(lasts)
     stays = [Stay(f"a{i}", f"{i}", f"{n - 1}", i + 1) for i in range(n)]
-    moments = room.held(played, stays)
+    moments = room.profile(played, stays)
     for time, total, names in moments:
         there = [
             stay
@@ -53,15 +53,15 @@ def test_held_is_a_sum_over_stays_at_every_moment(lasts):
         assert total == sum(stay.size for stay in there)
         assert names == tuple(stay.what for stay in there)
     assert moments[-1][1] == 0
-    assert room.most(played, stays) == n * (n + 1) // 2
+    assert room.peak(played, stays) == n * (n + 1) // 2
 
 
 def test_what_goes_makes_room_for_what_comes():
     tasks = [Task("a", "chip", 2), Task("b", "chip", 3)]
     played = timeline.play(tasks)
-    assert room.most(played, [Stay("x", "a", "a"), Stay("y", "b", "b")]) == 1
-    assert room.held(played, []) == []
-    assert room.most(played, []) == 0
+    assert room.peak(played, [Stay("x", "a", "a"), Stay("y", "b", "b")]) == 1
+    assert room.profile(played, []) == []
+    assert room.peak(played, []) == 0
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_every_task_is_done_once():
 def test_a_stay_that_cannot_be_is_refused(stay, said):
     played = timeline.play([Task("a", "chip", 1), Task("b", "chip", 1)])
     with pytest.raises(ValueError, match=said):
-        room.held(played, [stay])
+        room.profile(played, [stay])
 
 
 def test_a_need_that_is_no_task_is_a_fault():

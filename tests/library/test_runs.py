@@ -40,9 +40,29 @@ def test_published_seconds_are_those_of_the_printed_rate():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_forecasts_lie_within_a_third_but_for_one(name):
+def test_forecasts_lie_within_a_third_but_for_two(name):
     ratio = runs.forecast(name, roomy=True).seconds / runs.RUNS[name].seconds
-    assert (abs(ratio - 1) <= 1 / 3) == (name != "deepseek-v3")
+    missed = name in ("deepseek-v3", "llama-3-405b, long")
+    assert (abs(ratio - 1) > 1 / 3) == missed
+
+
+def test_gradients_of_llama_are_scattered_once_a_step():
+    for name in (n for n in NAMES if n.startswith("llama")):
+        known = runs.forecast(name, roomy=True)
+        once, often = (
+            plan.evaluate(known.job, known.layout._replace(zero=zero)).seconds
+            for zero in (1, 2)
+        )
+        assert known.seconds == once < often
+
+
+def test_olmo_ran_on_half_of_the_network():
+    olmo, llama = (
+        runs.job_run(runs.RUNS[name]).chip
+        for name in ("olmo-2-32b", "llama-3-405b, 16k")
+    )
+    assert 2 * olmo.dcn_bw == llama.dcn_bw
+    assert olmo.flops == llama.flops
 
 
 def test_nothing_that_hides_takes_longer():
@@ -83,7 +103,7 @@ def test_guesses_use_the_tools_of_the_time():
         assert x.schedule in ("none", "1f1b", "interleaved")
     seconds = [row.seconds for row in runs.guesses("megatron-18b")]
     assert seconds == sorted(seconds)
-    assert runs.standing("olmo-2-32b")[0] == 1
+    assert runs.standing("olmo-2-32b")[0] == 3
 
 
 @pytest.mark.parametrize("name", ["megatron", None, 3, []])

@@ -18,13 +18,13 @@ def held_in_forward(played, stays):
     """The most gathered matrices at a time before the way back begins."""
     whole = [stay for stay in stays if stay.what[1:].isdigit()]
     end = forward_end(played)
-    return max(n for at, n, _ in room.held(played, whole) if at < end)
+    return max(n for at, n, _ in room.profile(played, whole) if at < end)
 
 
 def held_going_back(played, stays):
     whole = [s for s in stays if s.what.startswith("W") and "_" not in s.what]
     end = forward_end(played)
-    return max(n for at, n, _ in room.held(played, whole) if at >= end)
+    return max(n for at, n, _ in room.profile(played, whole) if at >= end)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_step_could_happen_and_lasts_at_least_as_long_as_its_work(
     longest = max(3 * L * product, 3 * L * gather)
     assert timeline.makespan(played) >= longest
     stays = steps.fsdp_stays(L)
-    assert room.most(played, stays) > 0
+    assert room.peak(played, stays) > 0
 
 
 @given(LAYERS, SECONDS, SECONDS)

@@ -38,13 +38,16 @@ from shardlab.strategies import (
 from shardlab.strategies.loss import squared_error
 from shardlab.strategies.pipeline import gpipe
 
-pytestmark = pytest.mark.slow
-
 ALL = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 SHARDED = ALL[1:]
 MESHES = [(4, 2), (2, 4), (8, 1), (1, 8)]
 AUTO = (AxisType.Auto,) * 2
 EXPLICIT = (AxisType.Explicit,) * 2
+
+
+def slowly(*values):
+    """One of several cases that are compiled: `make check` has the first."""
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def name_of(strategy):
@@ -110,7 +113,7 @@ def assert_exact(got):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("sizes", MESHES, ids=str)
+@pytest.mark.parametrize("sizes", [(4, 2), *map(slowly, MESHES[1:])], ids=str)
 @pytest.mark.parametrize("strategy", ALL, ids=name_of)
 def test_loss_and_gradients_are_those_of_one_chip(strategy, sizes):
     passes = jax.jit(block.gradients(strategy, devices(sizes)))
@@ -129,6 +132,7 @@ CHOICES = {
 CHOSEN = [(strategy, how) for strategy in CHOICES for how in CHOICES[strategy]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "how"), CHOSEN, ids=str)
 def test_what_is_kept_changes_no_number(strategy, how):
     passes = block.gradients(strategy, devices((4, 2)), **how)
@@ -156,6 +160,7 @@ def test_an_option_that_a_layer_does_not_take_is_refused():
         layer.forward(attention, line(1), C=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ALL, ids=name_of)
 def test_the_forward_pass_is_that_of_one_chip(strategy):
     In, _, W_in, W_out = integers()
@@ -196,6 +201,7 @@ def trained(strategy, sizes):
     return step(In, Target, W_in, W_out, state_in, state_out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", SHARDED, ids=name_of)
 def test_a_training_step_is_that_of_one_chip(strategy):
     # The gradients are equal bit by bit; the update is elementwise and may be
@@ -433,6 +439,7 @@ def test_types_count_as_the_strategy_written_by_hand(name, regather):
         assert count.sent(derived, axes) == count.sent(by_hand, axes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regather", [False, True])
 @pytest.mark.parametrize("name", TYPED)
 def test_types_compute_what_one_chip_computes(name, regather):
@@ -557,13 +564,14 @@ def sequence_of_tokens():
     return (Target, Q, K, V), expected
 
 
+@pytest.mark.slow
 def test_attention_of_one_chip_is_the_textbooks():
     args, expected = sequence_of_tokens()
     passes = layer.gradients(attention, line(1))
     assert_close(compiled(passes)(*args), expected)
 
 
-@pytest.mark.parametrize("size", [8, 1])
+@pytest.mark.parametrize("size", [8, slowly(1)])
 @pytest.mark.parametrize("strategy", CONTEXT, ids=name_of)
 def test_attention_over_cut_tokens_is_that_of_one_chip(strategy, size):
     args, expected = sequence_of_tokens()
@@ -571,6 +579,7 @@ def test_attention_over_cut_tokens_is_that_of_one_chip(strategy, size):
     assert_close(compiled(passes)(*args), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", CONTEXT, ids=name_of)
 def test_attention_beside_another_axis(strategy):
     args, expected = sequence_of_tokens()
@@ -578,7 +587,7 @@ def test_attention_beside_another_axis(strategy):
     assert_close(compiled(layer.gradients(strategy, mesh))(*args), expected)
 
 
-@pytest.mark.parametrize("size", [8, 4, 1])
+@pytest.mark.parametrize("size", [8, *map(slowly, (4, 1))])
 def test_zigzag_is_attention_of_one_chip_in_another_order(size):
     args, (loss, gradients) = sequence_of_tokens()
     order = zigzag.order(T, size)
@@ -612,7 +621,7 @@ def test_zigzag_refuses_what_cannot_be_dealt(sizes, message):
         zigzag.order(*sizes)
 
 
-@pytest.mark.parametrize("N", [1, 2, 4, 8])
+@pytest.mark.parametrize("N", [2, *map(slowly, (1, 4, 8))])
 def test_zigzag_multiplies_half_of_what_the_ring_does(N):
     mesh = AbstractMesh((N,), ("Z",), AUTO[:1])
     each = {"Q": (64 * N, 3, 2, 8), "K": (64 * N, 3, 8), "V": (64 * N, 3, 8)}
@@ -628,7 +637,7 @@ def test_zigzag_multiplies_half_of_what_the_ring_does(N):
     assert ratio == Fraction(2 * N + 1, 4 * N)
 
 
-@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("groups", [2, *map(slowly, (1, 4))])
 def test_ulysses_shares_heads_of_keys_among_chips(groups):
     heads, one = 8, ulysses_of(groups, 8, attention, 1)
     got = ulysses_of(groups, heads, ulysses, 8)
@@ -653,6 +662,7 @@ def test_copies_of_keys_travel_as_often_as_they_are_needed():
     assert sizes == [of_Q, of_K, of_K, of_Q, of_Q, of_Q, of_K, of_K]
 
 
+@pytest.mark.slow
 def test_a_block_of_the_future_counts_for_nothing():
     # All scores masked: no NaN, and merged with anything it is not there.
     (_, Q, K, V), _ = sequence_of_tokens()
@@ -669,6 +679,7 @@ def test_a_block_of_the_future_counts_for_nothing():
     assert all((np.asarray(g) == 0).all() for g in gradients)
 
 
+@pytest.mark.slow
 def test_attention_to_two_parts_is_attention_to_both():
     (_, Q, K, V), _ = sequence_of_tokens()
     cut = 13
@@ -774,7 +785,7 @@ def who_is_kept(In, W_router, C, k, groups):
 
 @pytest.mark.parametrize(
     ("C", "k", "size"),
-    [(1, 2, 8), (2, 3, 4), (8, EXPERTS, 4), (1, 1, 1)],
+    [(1, 2, 8), *(slowly(*x) for x in ((2, 3, 4), (8, EXPERTS, 4), (1, 1, 1)))],
 )
 def test_experts_compute_what_every_token_would_by_itself(C, k, size):
     Target, In, *weights = tokens_and_experts()
@@ -793,6 +804,7 @@ def test_experts_compute_what_every_token_would_by_itself(C, k, size):
     assert (dropped > 0) == (C < 4)
 
 
+@pytest.mark.slow
 def test_a_dropped_token_gets_nothing():
     Target, In, W_router, *weights = tokens_and_experts()
     In = np.ones_like(In)  # all alike: all choose the same expert
@@ -820,7 +832,7 @@ def test_slots_are_sent_whether_they_are_full_or_not():
 
 
 @pytest.mark.parametrize(
-    ("size", "regather"), [(8, False), (4, True), (1, False)]
+    ("size", "regather"), [(8, False), slowly(4, True), slowly(1, False)]
 )
 def test_a_norm_over_cut_tokens_is_that_of_one_chip(size, regather):
     # C5.8
@@ -861,7 +873,9 @@ def on_stage(x, stage, p):
     return spread
 
 
-@pytest.mark.parametrize(("p", "m"), [(8, 3), (2, 4), (1, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("p", "m"), [(2, 4), slowly(8, 3), slowly(1, 2)], ids=str
+)
 def test_a_pipeline_computes_what_its_stages_do_one_after_the_other(p, m):
     Target, In, W_in, W_out = stages(p, m)
 
@@ -879,6 +893,7 @@ def test_a_pipeline_computes_what_its_stages_do_one_after_the_other(p, m):
     assert (np.asarray(dIn)[1:] == 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
 def test_every_microbatch_crosses_every_boundary_once_each_way(p, m, b):

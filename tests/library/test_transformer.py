@@ -149,7 +149,7 @@ def test_no_token_sees_a_later_one():
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_training_step_is_that_of_one_chip(name):
-    found = seen.of(name)
+    found = seen.evidence_of(name)
     assert max(found.loss, found.gradients, found.step) < CLOSE
     assert found.held == found.promised
     assert {row.ratio for row in found.rows} == {1}

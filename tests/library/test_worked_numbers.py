@@ -1,8 +1,8 @@
-"""Worked numbers of the content map, each computed by an instrument.
+"""Worked numbers of the sources, each computed by an instrument.
 
-The id of every case is the row that it reproduces; where a row has several
-numbers a word follows. Rows that other files of this folder cite are not
-repeated here.
+The id of every case is the row of book/sources.yml that it reproduces, which
+says what its letters stand for; where a row has several numbers a word
+follows. Rows that other files of this folder cite are not repeated here.
 """
 
 import math

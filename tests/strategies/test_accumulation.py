@@ -27,6 +27,9 @@ WORDS = list(product(("twice", "once", "step"), ("each", "last")))
 B, D, F = 32, 8, 16
 
 
+QUICK = ("fsdp", "twice", "each")  # the one that make check compiles
+
+
 def line(X):
     auto = (AxisType.Auto,)
     return jax.make_mesh((X,), ("X",), auto, devices=jax.devices()[:X])
@@ -44,8 +47,13 @@ def dealt(x, k, X):
     return np.swapaxes(rows, 0, 1).reshape(k, len(x) // k, -1)
 
 
-@pytest.mark.parametrize(("gathers", "reduces"), WORDS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "gathers", "reduces"),
+    [
+        pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow)
+        for case in [(name, *words) for name in NAMES for words in WORDS]
+    ],
+)
 def test_microbatches_add_up_to_the_batch(name, gathers, reduces):
     In, Target, *W = integers()
     X, k = 4, 2
@@ -129,6 +137,7 @@ def clipped(specs, axes, most):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("specs", "axes"),
     [
@@ -160,6 +169,7 @@ def test_one_number_travels():
     assert count.volume([record]) == 2 * 4
 
 
+@pytest.mark.slow
 def test_gradients_of_zero_stay_zero():
     found, norm = clip.clip([jnp.zeros(4)], 1.0, ())
     assert norm == 0

@@ -118,7 +118,14 @@ def on_one_device(In, Target, W_in, W_out):
     return twice, dy, dW_in[::-1], dW_out[::-1]
 
 
-@pytest.mark.parametrize(("name", "p", "m"), SIZES, ids=str)
+@pytest.mark.parametrize(
+    ("name", "p", "m"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if n else ())
+        for n, case in enumerate(SIZES)  # make check compiles the first
+    ],
+    ids=str,
+)
 def test_loss_and_gradients_are_those_of_one_device(name, p, m):
     events, ways, places = schedule(name, p, m)
     parts = 1 + places.max()
@@ -133,6 +140,7 @@ def test_loss_and_gradients_are_those_of_one_device(name, p, m):
         assert np.any(b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zero-bubble", "interleaved"])
 def test_ticks_that_are_written_out_make_the_same_numbers(name):
     events, ways, places = schedule(name, 2, 2)
@@ -161,7 +169,16 @@ CROSSED = [(name, 4, 8) for name in BUILDERS if name != "naive"]
 CROSSED += [("naive", 3, 2), ("interleaved", 2, 2), ("dualpipe", 2, 4)]
 
 
-@pytest.mark.parametrize(("name", "p", "m"), CROSSED, ids=str)
+@pytest.mark.parametrize(
+    ("name", "p", "m"),
+    [
+        pytest.param(
+            *case, marks=() if case[0] == "gpipe" else pytest.mark.slow
+        )
+        for case in CROSSED
+    ],
+    ids=str,
+)
 def test_each_boundary_carries_what_the_formula_says(name, p, m):
     events, ways, places = schedule(name, p, m)
     step = staged.gradients(staged.BLOCK, events, ways, abstract(p), False)
@@ -271,6 +288,7 @@ def temporary(name, p, m, b=16, d=32, f=128):
     return compiled.memory_analysis().temp_size_in_bytes
 
 
+@pytest.mark.slow
 def test_gpipe_grows_with_every_microbatch_and_1f1b_does_not():
     # In[16, 32], Tmp[16, 128] and the loss's gradient [16, 32], in float32.
     # The rest, below 1 KiB, is the timetable.
@@ -306,6 +324,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["1f1b", "zero-bubble"])
 def test_any_function_is_a_stage_and_a_head_has_its_gradient(name):
     p, m = 2, 4

@@ -1,0 +1,492 @@
+"""The step of a reader: counted, timed, advised, and refused by name."""
+
+import json
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import P
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+
+from shardlab import cost, count, hw
+from shardlab.count.flops import products
+from shardlab.count.partitioned import groups_of, partitioned
+from shardlab.inspection import advise, forecast, inspect_step, table
+from shardlab.inspection.command import main
+from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp
+
+B, D, F = 32, 24, 40
+
+
+def mesh_of(*sizes):
+    axes = ("X", "Y", "Z")[: len(sizes)]
+    return jax.make_mesh(sizes, axes, axis_types=(AxisType.Auto,) * len(sizes))
+
+
+def lies(mesh, shape, *spec, dtype=jnp.float32):
+    sharding = NamedSharding(mesh, P(*spec))
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+
+
+def in_map(mesh, in_specs, out_specs):
+    return partial(
+        jax.shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs
+    )
+
+
+@pytest.mark.parametrize("strategy", [dp, fsdp, tp, fsdp_tp])
+def test_what_is_written_by_hand_is_what_the_partitioner_leaves(strategy):
+    mesh = mesh_of(4, 2)
+    args = block.arguments(strategy, mesh, B, D, F)
+    kept = {"kept": True} if strategy in (fsdp, fsdp_tp) else {}
+    step = block.gradients(strategy, mesh, **kept)
+    written = inspect_step(step, *args, level="program")
+    made = inspect_step(step, *args, level="partitioner")
+    assert made.level == "partitioner"
+    assert written.sizes == made.sizes == {"X": 4, "Y": 2}
+    assert count.volumes(written.moved) == count.volumes(made.moved)
+    assert written.flops() == made.flops() == count.flops(step, *args)
+    assert written.held == made.held == count.held(args)
+
+
+def test_the_compiler_merges_a_second_gather_and_the_program_has_both():
+    mesh = mesh_of(4, 2)
+    args = block.arguments(fsdp, mesh, B, D, F)
+    step = block.gradients(fsdp, mesh)
+    gathers = [
+        count.volumes(inspect_step(step, *args, level=level).moved)[
+            "all_gather", "X"
+        ]
+        for level in ("program", "partitioner")
+    ]
+    once = 2 * D * F * 2  # two matrices in bfloat16
+    assert gathers == [2 * once, once]
+
+
+def test_one_chip_moves_nothing():
+    mesh = mesh_of(1)
+    args = block.arguments(one_chip, mesh, B, D, F)
+    report = inspect_step(block.gradients(one_chip, mesh), *args)
+    assert not report.moved
+    assert "moves nothing" in table(report, forecast(report, hw.V5P))
+    assert report.flops() == 12 * B * D * F
+
+
+def test_the_parts_of_a_step_are_told_apart():
+    mesh = mesh_of(8)
+
+    @in_map(mesh, (P("X"), P("X")), (P(), P("X")))
+    def step(W, In):
+        def loss(W):
+            def layer(In, W):
+                return In @ jax.lax.all_gather(W, "X", tiled=True), None
+
+            Out, _ = jax.lax.scan(jax.checkpoint(layer), In, W[None])
+            return (Out**2).sum()
+
+        value, gradient = jax.value_and_grad(loss)(W)
+        return jax.lax.psum(value, "X"), W - gradient
+
+    args = lies(mesh, (D, D), "X"), lies(mesh, (B, D), "X")
+    moved = inspect_step(step, *args).moved
+    said = [(c.kind, c.origin.part) for c in moved]
+    assert said == [
+        ("all_gather", "forward"),
+        ("all_gather", "again"),
+        ("reduce_scatter", "backward"),
+        ("all_reduce", "beside"),
+    ]
+    assert {c.origin.place.split(":")[0] for c in moved} == {
+        "test_inspection.py"
+    }
+    assert [c.origin.shape for c in moved][:2] == [(D // 8, D)] * 2
+
+
+def lookup(place, mesh, layers=2, vocab=64, T=16):
+    """A step whose lookup leaves the activations cut along D."""
+    W = {
+        "embed": lies(mesh, (vocab, D), None, "X"),
+        "in": lies(mesh, (layers, D, F), None, "X"),
+        "out": lies(mesh, (layers, F, D), None, None, "X"),
+    }
+    tokens = lies(mesh, (B, T), "X", dtype=jnp.int32)
+
+    def layer(In, W):
+        return In + jax.nn.relu(In @ W["in"]) @ W["out"], None
+
+    def loss(W, tokens):
+        In = place(W["embed"][tokens])
+        rest = {"in": W["in"], "out": W["out"]}
+        Out, _ = jax.lax.scan(jax.checkpoint(layer), In, rest)
+        return ((Out @ W["embed"].T) ** 2).mean()
+
+    def step(W, tokens):
+        gradients = jax.grad(loss)(W, tokens)
+        return jax.tree.map(lambda w, g: w - g, W, gradients)
+
+    return jax.jit(step), (W, tokens)
+
+
+def test_the_compiler_is_asked_where_the_program_does_not_say():
+    mesh = mesh_of(8)
+    step, args = lookup(lambda In: In, mesh)
+    report = inspect_step(step, *args)
+    assert report.level == "partitioner"
+    assert report.why.startswith("cannot count `gather`")
+    again = [c for c in report.moved if c.origin.part == "again"]
+    assert {c.kind for c in again} == {"all_reduce"}  # of activations
+    assert count.volume(again) == 2 * 2 * B * 16 * F * 4
+
+
+def test_a_constraint_makes_it_gather_weights():
+    mesh = mesh_of(8)
+    on_batch = NamedSharding(mesh, P("X"))
+    place = partial(jax.lax.with_sharding_constraint, shardings=on_batch)
+    step, args = lookup(place, mesh)
+    report = inspect_step(step, *args)
+    forward = [
+        c
+        for c in report.moved
+        if c.origin.part == "forward" and c.origin.dtype == "float32"
+        if c.kind == "all_gather"
+    ]
+    assert count.volume(forward) == sum(a.bytes for a in report.arguments[:3])
+    summed = [c for c in report.moved if c.origin.note == "sliced"]
+    assert summed
+    assert all(c.kind == "all_reduce" for c in summed)
+    assert any("reduce_scatter moves half" in a.says for a in advise(report))
+    (again,) = (a for a in advise(report) if "again" in a.says)
+    stacks = sum(a.bytes for a in report.arguments[1:3])  # W_in, W_out
+    assert again.volume == -again.bytes == stacks
+
+
+def accumulating(mesh, inside, microbatches=4):
+    """Gradients of microbatches, summed over devices in the loop or after."""
+
+    @in_map(mesh, (P(), P("X")), P())
+    def step(W, In):
+        W = jax.lax.pcast(W, "X", to="varying")
+
+        def turn(total, In):
+            gradient = jax.grad(lambda W: ((In @ W) ** 2).sum())(W)
+            if inside:
+                gradient = jax.lax.psum(gradient, "X")
+            return total + gradient / microbatches, None
+
+        none = jnp.zeros_like(W)
+        none = jax.lax.psum(none, "X") if inside else none
+        parts = In.reshape(microbatches, -1, In.shape[-1])
+        total, _ = jax.lax.scan(turn, none, parts)
+        return total if inside else jax.lax.psum(total, "X")
+
+    return step, (lies(mesh, (D, F)), lies(mesh, (B, D), "X"))
+
+
+def test_a_sum_in_a_loop_is_advised_out_of_it_and_gains_what_was_said():
+    mesh = mesh_of(8)
+    step, args = accumulating(mesh, inside=True)
+    report = inspect_step(step, *args)
+    first = advise(report)[0]
+    assert "sum once, after the loop" in first.says
+    assert first.volume == 2 * D * F * 4 * 3
+    mended = inspect_step(accumulating(mesh, inside=False)[0], *args)
+    looped = [c for c in report.moved if c.times > 1]
+    gained = count.volume(looped) - count.volume(mended.moved)
+    assert gained == first.volume
+    assert not any("loop" in a.says for a in advise(mended))
+
+
+def test_a_sum_that_is_used_in_the_turn_is_not_advised():
+    mesh = mesh_of(8)
+
+    @in_map(mesh, (P(), P("X")), P())
+    def step(W, In):
+        def turn(W, In):
+            gradient = jax.grad(lambda W: ((In @ W) ** 2).sum())(W)
+            return W - gradient, None
+
+        return jax.lax.scan(turn, W, In.reshape(4, -1, In.shape[-1]))[0]
+
+    args = lies(mesh, (D, F)), lies(mesh, (B, D), "X")
+    report = inspect_step(step, *args)
+    assert [c.times for c in report.moved] == [4]
+    assert not any("loop" in a.says for a in advise(report))
+
+
+def test_what_every_turn_moves_alike_is_advised_out():
+    mesh = mesh_of(8)
+
+    @in_map(mesh, (P("X"), P("X")), P("X"))
+    def step(W, In):
+        def turn(done, In):
+            return done, In @ jax.lax.all_gather(W, "X", tiled=True)
+
+        parts = In.reshape(4, -1, In.shape[-1])
+        return jax.lax.scan(turn, 0, parts)[1].reshape(-1, F)
+
+    args = lies(mesh, (D, F), "X"), lies(mesh, (B * 8, D), "X")
+    (advice, *_) = advise(inspect_step(step, *args))
+    assert "move it once, before the loop" in advice.says
+    assert advice.volume == 3 * D * F * 4
+
+
+def test_an_argument_that_lies_otherwise_is_named():
+    mesh = mesh_of(8)
+    step = in_map(mesh, (P("X"), P("X")), P("X"))(lambda W, In: In * W.sum())
+    args = lies(mesh, (D, F), None, "X"), lies(mesh, (B, D), "X")
+    said = [a.says for a in advise(inspect_step(step, *args))]
+    assert any("lay it so before" in s for s in said)
+
+
+def test_whole_arguments_and_wide_sums_are_named():
+    mesh = mesh_of(8)
+
+    @in_map(mesh, (P(), P("X")), P())
+    def step(W, In):
+        W = jax.lax.pcast(W, "X", to="varying").astype(jnp.float32)
+        gradient = jax.grad(lambda W: ((In @ W) ** 2).sum())(W)
+        return jax.lax.psum(gradient, "X")
+
+    W = lies(mesh, (D, F), dtype=jnp.bfloat16)
+    report = inspect_step(step, W, lies(mesh, (B, D), "X"))
+    wide, whole = advise(report)
+    assert "bfloat16 would halve it" in wide.says
+    assert wide.volume == D * F * 4  # half of 2V
+    assert whole.where == "W"
+    assert whole.bytes == D * F * 2 - D * F * 2 // 8
+
+
+# ---- on a machine ------------------------------------------------------------
+
+
+def gathering(sizes):
+    mesh = AbstractMesh(sizes, ("X", "Y"), (AxisType.Auto,) * 2)
+
+    @in_map(mesh, P("X", "Y"), P("X", "Y"))
+    def f(W):
+        return jax.lax.all_gather(W, "X", tiled=True)
+
+    return inspect_step(f, lies(mesh, (64, 512), "X", "Y"))
+
+
+def test_seconds_are_those_of_the_formulas():
+    report = gathering((16, 4))
+    V = 64 * 512 * 4 // 4
+    on = forecast(report, hw.V5P, axes={"X": 1, "Y": 1})
+    assert on.seconds["links of X"] == pytest.approx(
+        cost.t_comm(V, hw.V5P, 1, 16), rel=1e-12
+    )
+    assert on.places["X"].ring
+    on = forecast(report, hw.V5P, axes={"X": 2, "Y": 1}, wrap=False)
+    assert on.seconds["links of X"] == pytest.approx(
+        cost.t_comm(V, hw.V5P, 2, 16, wrap=False), rel=1e-12
+    )
+
+
+def test_the_last_axis_fills_the_node_and_the_first_leaves_it():
+    on = forecast(gathering((16, 4)), hw.H100)
+    assert (on.places["Y"].inside, on.places["X"].inside) == (4, 2)
+    V = 64 * 512 * 4 // 4
+    assert on.seconds["network between nodes"] == pytest.approx(
+        cost.t_comm(V, hw.H100, 1, 16, inside=2), rel=1e-12
+    )
+    assert on.bound == "network between nodes"
+
+
+def test_products_take_their_roofline():
+    def f(In, W):
+        return In @ W
+
+    mesh = mesh_of(1)
+    args = lies(mesh, (8, 4096)), lies(mesh, (4096, 4096))
+    on = forecast(inspect_step(f, *args), hw.V5E)
+    assert on.overlapped == pytest.approx(
+        cost.t_matmul(8, 4096, 4096, hw.V5E, itemsize=4), rel=1e-12
+    )
+    (one,) = products(f, *args)
+    assert one.bytes == 4 * (8 * 4096 * 2 + 4096**2)
+
+
+# ---- how XLA spells groups of devices ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("", [(0, 1, 2, 3, 4, 5, 6, 7)]),
+        ("{{0,2,4,6},{1,3,5,7}}", [(0, 2, 4, 6), (1, 3, 5, 7)]),
+        ("[2,4]<=[8]", [(0, 1, 2, 3), (4, 5, 6, 7)]),
+        ("[2,4]<=[4,2]T(1,0)", [(0, 2, 4, 6), (1, 3, 5, 7)]),
+        ("mesh['a'=4,'b'=2] {'a'}", [(0, 2, 4, 6), (1, 3, 5, 7)]),
+        ("mesh['a'=4,'b'=2] {'a','b'}", [(0, 1, 2, 3, 4, 5, 6, 7)]),
+        ("mesh['a'=4,'b'=2] {}", [(n,) for n in range(8)]),
+        (
+            "mesh['a'=8,'b'=1], device_ids=([4,2]T(1,0)) {'a'}",
+            [(0, 2, 4, 6, 1, 3, 5, 7)],
+        ),
+        (
+            "mesh['a'=4,'b'=2], device_ids=(7,5,3,1,6,4,2,0) {'b'}",
+            [(7, 5), (3, 1), (6, 4), (2, 0)],
+        ),
+        ("mesh['a'=8] {'a':(2)2}", [(0, 2), (1, 3), (4, 6), (5, 7)]),
+        ("mesh['a'=8] {'a':(1)4}", [(0, 2, 4, 6), (1, 3, 5, 7)]),
+    ],
+)
+def test_groups_are_read_in_every_spelling(text, groups):
+    assert groups_of(text, 8) == groups
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[2,4]<=8", "is spelled in no way known here"),
+        ("mesh['a'=4,'b'=2]", "is spelled in no way known here"),
+        ("mesh['a'=8], device_ids=(x) {'a'}", "is spelled in no way known"),
+        ("mesh['a'=4,'b'=2] {'c'}", "has no axis 'c'"),
+        ("mesh['a'=8] {'a':(3)2}", "cuts a in no known way"),
+    ],
+)
+def test_a_spelling_that_is_not_known_is_refused(text, said):
+    with pytest.raises(ValueError, match=said):
+        groups_of(text, 8)
+
+
+def test_an_array_that_is_cut_along_the_axes_in_the_other_order_is_gathered():
+    # XLA names the devices of this gather one by one: device_ids=(...).
+    mesh = mesh_of(4, 2)
+    whole = NamedSharding(mesh, P())
+    step = partial(jax.lax.with_sharding_constraint, shardings=whole)
+    report = inspect_step(
+        step, lies(mesh, (B, D), ("Y", "X")), level="partitioner"
+    )
+    assert count.volumes(report.moved) == {("all_gather", "X", "Y"): 4 * B * D}
+
+
+# ---- what is refused ---------------------------------------------------------
+
+
+def test_bad_input_is_named():
+    mesh = mesh_of(8)
+    args = (lies(mesh, (B, D), "X"),)
+    with pytest.raises(ValueError, match="f must be a function"):
+        inspect_step("step", *args)
+    with pytest.raises(ValueError, match="level must be one of"):
+        inspect_step(jnp.sum, *args, level="hlo")
+    with pytest.raises(ValueError, match="report must be a Report"):
+        forecast("report", hw.V5P)
+    report = inspect_step(jnp.sum, *args, level="partitioner")
+    with pytest.raises(ValueError, match="chip must be a Chip"):
+        forecast(report, "v5p")
+    with pytest.raises(ValueError, match="axes must say of X"):
+        forecast(report, hw.V5P, axes={"Y": 1})
+    with pytest.raises(ValueError, match="on must be a Forecast"):
+        advise(report, "v5p")
+    with pytest.raises(ValueError, match="part must be one of"):
+        report.flops("backwards")
+
+
+def test_the_compiler_needs_devices_and_one_mesh():
+    plain = jax.ShapeDtypeStruct((B, D), jnp.float32)
+    with pytest.raises(ValueError, match="the arguments lie on 0 meshes"):
+        partitioned(jnp.sum, plain)
+    mesh = AbstractMesh((4096,), ("X",), (AxisType.Auto,))
+    with pytest.raises(ValueError, match="an AbstractMesh has none"):
+        partitioned(jnp.sum, lies(mesh, (4096, D), "X"))
+
+
+def test_a_loop_of_unknown_length_is_refused_by_name():
+    mesh = mesh_of(8)
+
+    def f(In, W):
+        def more(state):
+            return state[0] < jnp.abs(state[1]).max()
+
+        def turn(state):
+            n, In = state
+            return n + 1, jax.lax.with_sharding_constraint(
+                In @ W, NamedSharding(mesh, P("X"))
+            )
+
+        return jax.lax.while_loop(more, turn, (0, In))[1]
+
+    args = lies(mesh, (B, D), "X"), lies(mesh, (D, D), None, "X")
+    with pytest.raises(ValueError, match="`while`.*how often it runs"):
+        inspect_step(f, *args)
+
+
+def test_branches_that_differ_are_refused_by_name():
+    mesh = mesh_of(8)
+
+    def f(flag, In):
+        return jax.lax.cond(flag, lambda In: In @ In.T, lambda In: In * 0, In)
+
+    flag = lies(mesh, (), dtype=jnp.bool_)
+    with pytest.raises(ValueError, match="`cond`: its branches differ"):
+        inspect_step(f, flag, lies(mesh, (B, B), "X"))
+
+
+# ---- the command line --------------------------------------------------------
+
+CASE = """
+import jax, jax.numpy as jnp
+from jax import P
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+
+def case():
+    mesh = AbstractMesh((4096,), ("X",), (AxisType.Auto,))
+    lies = NamedSharding(mesh, P("X"))
+    W = jax.ShapeDtypeStruct((8192, 512), jnp.bfloat16, sharding=lies)
+    @jax.shard_map(mesh=mesh, in_specs=P("X"), out_specs=P("X"))
+    def gather(W):
+        return jax.lax.all_gather(W, "X", tiled=True)
+    return gather, (W,)
+
+def nothing():
+    return 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(CASE)
+    return path
+
+
+def test_the_command_prints_a_table(module, capsys):
+    assert main([f"{module}:case", "--machine", "v5p"]) == 0
+    said = capsys.readouterr().out
+    assert "gather: 4096 devices, X=4096" in said
+    assert "mine.py:12" in said
+    assert "bound by links of X" in said
+
+
+def test_the_command_gives_data(module, capsys):
+    assert main([f"{module}:case", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    (one,) = data["moved"]
+    assert one["volume"] == 8192 * 512 * 2
+    assert (one["kind"], one["axes"], one["part"]) == (
+        *("all_gather", ["X"], "beside"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("case", "named MODULE:FUNCTION"),
+        ("{}:other", "has no function 'other'"),
+        ("{}:nothing", "must return the step"),
+        ("no_such_module:case", "no_such_module"),
+        ("no_such_file.py:case", "there is no file"),
+    ],
+)
+def test_the_command_says_what_it_expected(module, capsys, step, says):
+    assert main([step.format(module)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_an_unknown_machine_is_named(module, capsys):
+    assert main([f"{module}:case", "--machine", "h9"]) == 2
+    assert "chip must be one of" in capsys.readouterr().err
