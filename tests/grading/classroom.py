@@ -42,6 +42,9 @@ def grade(student, assignment, config, seed, stood=(), **options):
     once.touch()
     if word == "die" or (word == "die-once" and first):
         os.kill(os.getpid(), signal.SIGKILL)
+    if word == "kill-above-once" and first:
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
     if word == "sleep":
         time.sleep(float(rest))
     release = Path(places.release_directory) / assignment
@@ -141,8 +144,8 @@ def graded(root, **options):
     )
 
 
-def in_this_process(tasks, settings, workers):
-    """`batch.run` without other processes: for tests of everything else."""
+def in_this_process(tasks, settings, workers, one_round=None):
+    """`batch.grade_all` without other processes, for all other tests."""
     known = worker.loaded(settings._asdict())
     for student, assignment in tasks:
         task = batch.Task(student, assignment, 1)._asdict()
@@ -150,7 +153,7 @@ def in_this_process(tasks, settings, workers):
             reply = worker.graded(**known, question=task)
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"}
-        yield batch.Result(student, assignment, 1, reply)
+        yield batch.Graded(student, assignment, 1, reply)
 
 
 def log(root):

@@ -106,9 +106,11 @@ def formulas(draw):
     """A row of words as a formula, read and computed."""
     text = " ".join(draw.choices(WORDS, k=draw.randint(1, 30)))
     try:
-        term = expression.read(text, "D V")
+        term = expression.read_formula(text, "D V")
         expression.closed_fault(term)
-        expression.at(term, {"D": draw.randint(1, 9), "V": draw.randint(1, 9)})
+        expression.evaluate(
+            term, {"D": draw.randint(1, 9), "V": draw.randint(1, 9)}
+        )
     except (expression.Refused, expression.Undefined):
         pass
 

@@ -108,6 +108,34 @@ def test_the_suite_would_see_marks_that_are_not_deserved(question):
     assert rows.unlike(row, 0, "") == []
 
 
+@pytest.mark.parametrize(
+    ("first", "timed_out", "left", "found"),
+    [
+        (12, True, [], []),  # the second try has them all
+        (12, False, [], ["12 points, and 16 deserved"]),
+        (20, True, [], ["20 points, and 16 deserved"]),
+        (12, True, ["a canary"], ["a canary"]),
+    ],
+)
+def test_what_a_deadline_took_is_tried_again_with_more_time(
+    first, timed_out, left, found, monkeypatch
+):
+    tries = []
+
+    def grade(at, who, write, seconds, stood):
+        tries.append((seconds.cell, stood))
+        score, faults = (16, []) if tries[1:] else (first, left)
+        stands = {"copies_check": None}
+        outcome = judge.Outcome(who, "", timed_out, [], [], stands)
+        return course.Given(score, "", outcome, None, faults)
+
+    monkeypatch.setattr(course, "grade", grade)
+    given = rows.graded(rows.Row("", 16, seconds=(8, 60)), None, "ada")
+    assert given.faults == found
+    again = (8 * rows.PATIENCE, {"copies_check": None})
+    assert tries == [(8, ()), again][: 1 + (timed_out and first < 16)]
+
+
 def test_the_suite_would_see_what_is_too_much():
     seconds = judge.Seconds(5, 10)
     assert course.heavy(100 << 20, 60, seconds) == []

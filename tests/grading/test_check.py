@@ -435,3 +435,55 @@ def test_an_error_that_cannot_speak_is_named(answers):
     answers["f"] = f
     with pytest.raises(question.WrongAnswer, match="^f stops with Mute$"):
         student.call("f")
+
+
+def some(x):
+    if x > 3:
+        return 2 * x
+
+
+def forgotten(x):
+    2 * x  # noqa: B018
+
+
+def empty(x):
+    """Nothing yet."""
+    ...
+
+
+def dots(x):
+    return ...
+
+
+@pytest.mark.parametrize("f", [forgotten, empty, dots, lambda x: None])
+def test_a_function_without_a_return_is_no_answer_yet(f):
+    with (
+        student.asking(student.ThisKernel({"f": f}), 0),
+        pytest.raises(question.NotAnswered, match="^f returns nothing yet$"),
+    ):
+        student.call("f", 2)
+
+
+def test_a_case_that_was_forgotten_is_named():
+    there = student.ThisKernel({"f": some})
+    with (
+        student.asking(there, 0),
+        pytest.raises(
+            question.WrongAnswer, match=r"^f\(2\) returned None: one"
+        ),
+    ):
+        student.call("f", 2)
+    with student.asking(there, 0):
+        assert student.call("f", 4) == 8
+
+
+def test_long_arguments_of_such_a_case_are_cut():
+    def f(x, y):
+        return [1] if y == 2 else None
+
+    with (
+        student.asking(student.ThisKernel({"f": f}), 0),
+        pytest.raises(question.WrongAnswer) as told,
+    ):
+        student.call("f", [[1.25] * 40] * 40, "x" * 400)
+    assert len(str(told.value)) < 250

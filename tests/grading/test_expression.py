@@ -16,7 +16,9 @@ D, V, k, j = sympy.symbols("D V k j", integer=True, positive=True)
 
 
 def at(written, **point):
-    return expression.at(expression.read(written, list(point)), point)
+    return expression.evaluate(
+        expression.read_formula(written, list(point)), point
+    )
 
 
 # Reading
@@ -124,7 +126,7 @@ def test_a_formula_is_computed_exactly(written, expected):
 )
 def test_what_is_no_formula_is_refused_with_a_reason(written, reason):
     with pytest.raises(expression.Refused) as error:
-        expression.read(written, "D V")
+        expression.read_formula(written, "D V")
     assert reason in str(error.value)
     assert len(str(error.value)) < 300
 
@@ -132,7 +134,7 @@ def test_what_is_no_formula_is_refused_with_a_reason(written, reason):
 @pytest.mark.parametrize("value", [None, 3, b"D", ["D"], {"D": 1}])
 def test_what_is_no_text_is_refused(value):
     with pytest.raises(expression.Refused, match="expected text"):
-        expression.read(value, "D")
+        expression.read_formula(value, "D")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_what_is_no_text_is_refused(value):
 )
 def test_symbols_are_names(symbols):
     with pytest.raises(ValueError, match="symbols must be different names"):
-        expression.read("1", symbols)
+        expression.read_formula("1", symbols)
 
 
 HOSTILE = [
@@ -258,7 +260,7 @@ def test_an_object_that_lies_crosses_as_the_text_that_it_is():
 
     crossed = plain.decode(plain.encode(expression.text(Sly("D"))))
     with pytest.raises(expression.Refused):
-        expression.read(crossed, "D")
+        expression.read_formula(crossed, "D")
 
 
 PRINTED = [
@@ -281,9 +283,9 @@ PRINTED = [
 
 @pytest.mark.parametrize("formula", PRINTED, ids=str)
 def test_what_sympy_prints_is_read_and_has_the_value_that_sympy_finds(formula):
-    term = expression.read(expression.text(formula), "D")
+    term = expression.read_formula(expression.text(formula), "D")
     for size in (1, 2, 3, 6, 7):
-        ours = expression.at(term, {"D": size})
+        ours = expression.evaluate(term, {"D": size})
         theirs = formula.subs(D, size).doit()
         if isinstance(ours, Fraction):
             exact = sympy.Rational(ours.numerator, ours.denominator)
@@ -367,7 +369,10 @@ def test_a_formula_that_is_off_by_little_is_found_out(a, b):
     assert found.proved
     first, second = found.values
     assert first != second
-    assert expression.at(expression.read(a, "D V"), found.point) == first
+    assert (
+        expression.evaluate(expression.read_formula(a, "D V"), found.point)
+        == first
+    )
 
 
 @pytest.mark.parametrize(
@@ -418,11 +423,11 @@ FORMULAS = st.recursive(st.sampled_from(ATOMS), grown, max_leaves=6).filter(
 
 @given(FORMULAS, FORMULAS)
 def test_points_and_normal_forms_never_contradict_each_other(a, b):
-    first, second = (expression.read(each, "D V") for each in (a, b))
+    first, second = (expression.read_formula(each, "D V") for each in (a, b))
     decided = identity.equal_forms(first, second, ("D", "V"))
     points = [{"D": d, "V": v} for d in range(1, 9) for v in range(1, 8)]
     equal = all(
-        expression.at(first, point) == expression.at(second, point)
+        expression.evaluate(first, point) == expression.evaluate(second, point)
         for point in points
     )
     if decided is True:
@@ -434,10 +439,10 @@ def test_points_and_normal_forms_never_contradict_each_other(a, b):
 
 @given(FORMULAS)
 def test_sympy_and_we_compute_the_same(written):
-    term = expression.read(written, "D V")
+    term = expression.read_formula(written, "D V")
     formula = expression.parse(written, "D V")
     for d, v in ((1, 2), (4, 3), (7, 1)):
-        ours = expression.at(term, {"D": d, "V": v})
+        ours = expression.evaluate(term, {"D": d, "V": v})
         theirs = formula.subs({"D": d, "V": v}, simultaneous=True)
         theirs = theirs.subs({D: d, V: v}).doit()
         assert sympy.Rational(ours.numerator, ours.denominator) == theirs
@@ -450,9 +455,9 @@ def test_sympy_and_we_compute_the_same(written):
 )
 def test_any_text_is_read_or_refused(written):
     with contextlib.suppress(expression.Refused, expression.Undefined):
-        term = expression.read(written, "D V")
+        term = expression.read_formula(written, "D V")
         assert term.op not in expression.CONDITIONS
-        expression.at(term, {"D": 3, "V": 2})
+        expression.evaluate(term, {"D": 3, "V": 2})
 
 
 @pytest.mark.parametrize(
@@ -481,6 +486,39 @@ def judged(got, **keywords):
     check.formula("hops", got, "D", hops, range(1, 17), **keywords)
 
 
+def test_a_quotient_that_python_rounded_is_that_quotient():
+    D = sympy.Symbol("D", positive=True)
+    third = Fraction(2, 3)
+    for written in (
+        2 / 3 * D,
+        str(2 / 3 * D),
+        sympy.expand(2 / 3 * (D - 1) + 2 / 3),
+        f"{2 / 3}*D",
+        f"{20 / 3}*D/10",
+        D / 1.5,
+    ):
+        term = expression.read_formula(expression.text(written), "D")
+        assert expression.evaluate(term, {"D": 5}) == 5 * third
+    for written in ("0.6666667*D", "0.66666666666667*D", f"{2 ** (1 / 3)}*D"):
+        term = expression.read_formula(written, "D")
+        assert expression.evaluate(term, {"D": 1}) == Fraction(written[:-2])
+
+
+def test_a_root_that_python_rounded_is_that_root():
+    D = sympy.Symbol("D", positive=True)
+    for written, right in (
+        (0.625**0.5 * D, "sqrt(5/8)*D"),
+        ((0.625 * D**2) ** 0.5, "sqrt(5/8)*D"),
+        (f"-{2**0.5 / 2}*D", "-D/sqrt(2)"),
+        (f"D/{3**0.5}", "D/sqrt(3)"),
+    ):
+        got = expression.text(written)
+        assert identity.same(got, right, "D", range(1, 5)).same
+    for written in ("0.790569415*D", "0.79056941504209*D", "0.7905694150421*D"):
+        right = "sqrt(5/8)*D"
+        assert not identity.same(written, right, "D", range(1, 5)).same
+
+
 def test_a_formula_is_held_against_a_count():
     judged("Sum(k, (k, 1, D - 1))")
     judged("D*(D - 1)/2", closed=True)
@@ -493,6 +531,7 @@ def test_a_formula_is_held_against_a_count():
     mistake = [("D*(D + 1)/2", "that sends to itself too")]
     assert "to itself" in wrongs(judged, "(D + 1)*D/2", likely=mistake)
     assert "a decimal fraction is not exact" in wrongs(judged, "D*(D - 1.1)/2")
+    assert "Rational(1, 3) is" in wrongs(judged, "D*(D - 1)*0.49999999999")
     assert "at D = 1 it has no value (a division by zero)" in wrongs(
         judged, "1/(D - 1)"
     )
@@ -570,14 +609,14 @@ def test_a_limit_does_not_depend_on_what_grows():
 )
 def test_a_student_answers_with_an_expression_or_a_text(value):
     names = {"formula": value}
-    with student.asked(student.ThisKernel(names), 0):
+    with student.asking(student.ThisKernel(names), 0):
         got = student.expression("formula")
     check.identical("formula", got, "V*(D - 1)/D", "D V", [(4, 8)])
 
 
 def test_an_expression_that_is_not_there_is_not_answered():
     with (
-        student.asked(student.ThisKernel({}), 0),
+        student.asking(student.ThisKernel({}), 0),
         pytest.raises(check.NotAnswered),
     ):
         student.expression("formula")
@@ -633,7 +672,7 @@ def test_a_formula_that_is_asked_for_anew_has_all_its_steps():
             check.formula("f", written, "D", lambda D: 1, [1])
     expression.purse("D").left = 0
     names = {"f": "D"}
-    with student.asked(student.ThisKernel(names), 0):
+    with student.asking(student.ThisKernel(names), 0):
         got = student.expression("f")
         check.formula("f", got, "D", lambda D: D, range(1, 99))
 
@@ -681,4 +720,6 @@ def test_a_closed_form_is_no_table(kind):
     ],
 )
 def test_a_law_is_a_closed_form(written):
-    assert expression.closed_fault(expression.read(written, "D")) is None
+    assert (
+        expression.closed_fault(expression.read_formula(written, "D")) is None
+    )

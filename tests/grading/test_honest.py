@@ -23,7 +23,7 @@ CHOSEN = [
     pytest.param(
         row,
         id=row.name,
-        marks=() if row.name in DOZEN else pytest.mark.whole,
+        marks=pytest.mark.long if row.name in DOZEN else pytest.mark.whole,
     )
     for row in suite.members("honest")
 ]

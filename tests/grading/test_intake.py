@@ -264,14 +264,14 @@ def test_what_is_no_plain_file_is_refused(folder, make, reason):
 def test_a_file_that_becomes_a_link_is_not_followed(folder, monkeypatch):
     put(folder.parent, "secret.ipynb", notebook(cell("secret")))
     path = put(folder, f"ada/{FILE}")
-    listed = intake.settled
+    listed = intake.refuse_conflicts
 
     def swap(*arguments):
         path.unlink()
         path.symlink_to(folder.parent / "secret.ipynb")
         return listed(*arguments)
 
-    monkeypatch.setattr(intake, "settled", swap)
+    monkeypatch.setattr(intake, "refuse_conflicts", swap)
     (said,), taken = reasons(folder)
     assert "cannot be read" in said
     assert taken == []
@@ -280,7 +280,7 @@ def test_a_file_that_becomes_a_link_is_not_followed(folder, monkeypatch):
 def test_a_folder_that_becomes_a_link_is_not_followed(folder, monkeypatch):
     put(folder.parent, f"secret/{FILE}")
     path = put(folder, f"ada/{FILE}")
-    listed = intake.settled
+    listed = intake.refuse_conflicts
 
     def swap(*arguments):
         path.unlink()
@@ -288,7 +288,7 @@ def test_a_folder_that_becomes_a_link_is_not_followed(folder, monkeypatch):
         path.parent.symlink_to(folder.parent / "secret")
         return listed(*arguments)
 
-    monkeypatch.setattr(intake, "settled", swap)
+    monkeypatch.setattr(intake, "refuse_conflicts", swap)
     (said,), taken = reasons(folder)
     assert "cannot be read" in said
     assert taken == []
@@ -698,7 +698,7 @@ def test_a_mapping_says_whose_files_of_any_name_are(folder, tmp_path):
         f"Boole George_9_assignsubmission_file_/x.ipynb,bo,{SETS[1]},\n"
         f"gone.ipynb,cy,{SETS[1]},\n",
     )
-    taken, refused = collect(folder, mapping=mapping.read(path, SETS))
+    taken, refused = collect(folder, mapping=mapping.read_mapping(path, SETS))
     assert {one[:2] for one in taken} == {("ada", SETS[0]), ("bo", SETS[1])}
     times = {one.student: one.time for one in taken}
     assert times["ada"] == datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -724,7 +724,7 @@ def test_a_wrong_line_of_a_mapping_is_named(tmp_path, row, reason):
     head = "file,student,assignment,submitted\n"
     text = f"{head}b.ipynb,bo,01_sharded_arrays,\n{row}\n"
     with pytest.raises(ValueError, match=f"line 3: .*{reason}"):
-        mapping.read(table(tmp_path, text), SETS)
+        mapping.read_mapping(table(tmp_path, text), SETS)
 
 
 ROSTER = {
@@ -770,9 +770,9 @@ def test_nothing_is_graded_by_a_guess(folder, tmp_path):
     columns = [*mapping.NEEDED, *mapping.OPTIONAL]
     tables.write(path, columns, lines)
     with pytest.raises(ValueError, match="line 2: is a guess; check it"):
-        mapping.read(path, SETS)
+        mapping.read_mapping(path, SETS)
     tables.write(path, columns, [line | {"guess": ""} for line in lines])
-    taken, refused = collect(folder, mapping=mapping.read(path, SETS))
+    taken, refused = collect(folder, mapping=mapping.read_mapping(path, SETS))
     assert [one.student for one in taken] == ["s1"]
     assert "is not in the mapping" in str(refused[0])
 
@@ -780,7 +780,7 @@ def test_nothing_is_graded_by_a_guess(folder, tmp_path):
 def test_a_line_without_student_takes_nothing(folder, tmp_path):
     put(folder, "a.ipynb")
     path = table(tmp_path, "file,student,assignment\na.ipynb,,\n")
-    said, taken = reasons(folder, mapping=mapping.read(path, SETS))
+    said, taken = reasons(folder, mapping=mapping.read_mapping(path, SETS))
     assert said == ["a.ipynb has no student in the mapping"]
     assert taken == []
 
@@ -803,7 +803,7 @@ def test_somebody_who_is_not_on_the_roster_is_refused(folder):
     ],
 )
 def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path, text):
-    read = roster.read(table(tmp_path, text))
+    read = roster.read_roster(table(tmp_path, text))
     assert read["ada"][:4] == ("ada", "Ada", "Lovelace", "a@b.c")
 
 
@@ -824,18 +824,18 @@ def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path, text):
 )
 def test_a_wrong_roster_is_refused_with_the_line(tmp_path, text, reason):
     with pytest.raises(ValueError, match=reason):
-        roster.read(table(tmp_path, text))
+        roster.read_roster(table(tmp_path, text))
 
 
 def test_every_wrong_line_of_a_roster_is_named(tmp_path):
     with pytest.raises(ValueError, match="line 2") as caught:
-        roster.read(table(tmp_path, "student\n-a\nbo\n-c\n"))
+        roster.read_roster(table(tmp_path, "student\n-a\nbo\n-c\n"))
     assert "line 4" in str(caught.value)
 
 
 def test_no_file_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="No such file"):
-        roster.read(tmp_path / "nowhere.csv")
+        roster.read_roster(tmp_path / "nowhere.csv")
 
 
 def test_a_due_date_needs_a_time_zone():

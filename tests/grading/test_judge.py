@@ -353,7 +353,7 @@ def test_checks_draw_from_the_seed_and_leave_nothing_behind(monkeypatch):
     monkeypatch.setenv("SHARD_BY_SHARD_SEED", "5")
     place, mesh = student.place, jax.sharding.get_mesh()
     other = student.ThisKernel({"x": 1})
-    with student.asked(other, 77):
+    with student.asking(other, 77):
         assert os.environ["SHARD_BY_SHARD_SEED"] == "77"
         assert student.value("x") == 1
     assert os.environ["SHARD_BY_SHARD_SEED"] == "5"

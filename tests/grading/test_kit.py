@@ -2,7 +2,12 @@
 
 import ast
 import json
+import os
 import re
+import select
+import signal
+import subprocess
+import sys
 import textwrap
 
 import nbformat
@@ -11,7 +16,8 @@ import pytest
 from shardlab import checks
 from shardlab.authoring import kit, mutants
 from shardlab.authoring.structure import differ
-from tests.tree import ROOT, copy, python, replace
+from shardlab.grading import batch
+from tests.tree import ROOT, copy, environment, python, replace
 
 # Mutants
 
@@ -275,6 +281,49 @@ def test_an_answer_that_runs_for_ever_is_stopped_and_the_next_is_judged():
         assert bench.judge([], asked, asked.solution) == {"f_check": None}
         assert bench.process.pid != first
     assert bench.process is None
+
+
+PATIENCE = 60_000  # milliseconds, which only a run that fails waits
+ENDLESS = """line.recv()
+            open(f"work-{os.getpid()}", "w").close()
+            while True:
+                pass"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells")
+@pytest.mark.long
+def test_who_judges_ends_with_a_run_that_is_killed(tmp_path):
+    root = copy(tmp_path)
+    kept = sorted((root / "book/exercises").glob("*.answers.py"))[:2]
+    for path in (root / "book/exercises").glob("*.answers.py"):
+        if path not in kept:
+            path.unlink()
+    (root / "book/checks.md").unlink()
+    judging = "line.send(judge(*line.recv()))"
+    replace(root / "shardlab/authoring/kit.py", judging, ENDLESS)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "tools.checks"], cwd=root, env=environment(root)
+    )
+    try:
+        while run.poll() is None and len(list(root.glob("work-*"))) < len(kept):
+            select.select([], [], [], 0.1)
+        pids = batch.descendants(run.pid)
+        assert len(pids) >= 2 * len(kept)  # two deal questions out, two judge
+        alive = {os.pidfd_open(pid): pid for pid in pids}
+    finally:
+        run.kill()
+        run.wait()
+    ended = select.poll()
+    for handle in alive:
+        ended.register(handle, select.POLLIN)
+    while alive and (found := ended.poll(PATIENCE)):
+        for handle, _ in found:
+            ended.unregister(handle)
+            os.close(handle)
+            del alive[handle]
+    for handle in alive:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    assert not alive, f"still at work: {sorted(alive.values())}"
 
 
 def test_a_stopped_answer_is_rejected_once():

@@ -90,6 +90,17 @@ def test_a_fraction_beyond_every_float_is_named():
         plain.encode(Fraction(10**400, 3))
 
 
+def test_ranges_and_texts_in_arrays_come_back_as_lists():
+    for value, back in (
+        (range(58, 80, 7), [58, 65, 72, 79]),
+        (np.array([["XZ", ""]]), [["XZ", ""]]),
+        (np.array([], str), []),
+    ):
+        assert plain.decode(plain.encode(value)) == back
+    with pytest.raises(ValueError, match="a range of more than"):
+        plain.encode(range(10**30))
+
+
 def test_an_array_without_dimensions_is_its_number():
     for x, back in ((jnp.int32(3), 3), (np.array(2.5), 2.5)):
         assert plain.decode(plain.encode(x)) == back

@@ -205,9 +205,11 @@ def test_another_order_of_the_mesh_is_no_mistake():
 def test_one_executor_reads_a_program_once(monkeypatch):
     answer = handed_in(gather, asked(shape(40), **GATHER))
     read = []
-    original = executor.stablehlo.read
+    original = executor.stablehlo.read_module
     monkeypatch.setattr(
-        executor.stablehlo, "read", lambda p: read.append(p) or original(p)
+        executor.stablehlo,
+        "read_module",
+        lambda p: read.append(p) or original(p),
     )
     answer.kinds()
     answer.gathered(of=[0])
@@ -719,7 +721,7 @@ def test_a_check_asks_for_printed_types():
         explicit=True,
     )
     names = {"f": resharded}
-    with student.asked(student.ThisKernel(names), 0):
+    with student.asking(student.ThisKernel(names), 0):
         printed = student.types("f", asked)
     assert ["reshard", "float32[16,8@X]"] in printed
 
@@ -740,7 +742,7 @@ def test_printed_types_that_are_not_the_programs_are_refused():
     )
     names = {"f": lambda A: A * 2}
     with (
-        student.asked(Forged(names), 0),
+        student.asking(Forged(names), 0),
         pytest.raises(WrongAnswer, match="are not those of the program"),
     ):
         student.types("f", asked)

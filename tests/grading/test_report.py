@@ -35,7 +35,7 @@ def root(tmp_path, monkeypatch):
     made = classroom.course(tmp_path)
     monkeypatch.syspath_prepend(str(made))
     sys.modules.pop("stand_in", None)
-    monkeypatch.setattr(batch, "run", classroom.in_this_process)
+    monkeypatch.setattr(batch, "grade_all", classroom.in_this_process)
     return made
 
 
@@ -159,7 +159,7 @@ def test_a_kept_policy_that_is_damaged_is_named(tmp_path, words):
 def test_what_a_spreadsheet_writes_is_read(tmp_path, text):
     path = tmp_path / "class.csv"
     path.write_bytes(text.encode("utf-8-sig"))
-    (row,) = tables.read(path, ("student",), ("email",))
+    (row,) = tables.read_table(path, ("student",), ("email",))
     assert row.cells == {"student": "ada", "email": "a@x.org"}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     assert "ada" in lines[row.line - 1]
@@ -205,7 +205,7 @@ def test_a_penalty_follows_the_policy_the_due_date_and_points_by_hand(root):
     # A command that does not name the policy keeps it, and says so.
     summary = classroom.graded(root)
     assert table(root)["ada"]["penalty"] == "5"
-    text = "\n".join(command.told(summary, "work"))
+    text = "\n".join(command.summary_text(summary, "work"))
     assert "late work loses 50 % for each day begun; LATE=" in text
     classroom.graded(root, policy=late.policy("none"))
     assert table(root)["ada"]["penalty"] == "0"
@@ -361,7 +361,7 @@ def test_one_notebook_of_another_set_is_no_zero_for_all(root):
     assert report.sentence(lines["s1", "p"]) == "not handed in"
     rows = table(root, "canvas.csv")[1:]
     assert [row["p"] for row in rows] == ["2"] + [""] * 7
-    text = "\n".join(command.told(summary, "work"))
+    text = "\n".join(command.summary_text(summary, "work"))
     assert "p: handed in by 1 of 8; where the others should have 0" in text
     # Where it was due, nothing handed in is nothing earned.
     summary = classroom.graded(root, due=("p=2025-03-01T23:59Z",))
@@ -507,7 +507,7 @@ def refused(number):
 def test_the_summary_names_what_needs_a_look_and_is_not_endless(root):
     hand_in(root, ada="odd", bo="raise", cy="slow", di="points 1")
     summary = classroom.graded(root)._replace(refused=refused(30))
-    text = "\n".join(command.told(summary, "work"))
+    text = "\n".join(command.summary_text(summary, "work"))
     assert "3 graded, 0 unchanged" in text
     assert "30 refused, 1 failed, 1 timed out" in text
     assert "bo, q: RuntimeError: a check is defective" in text
