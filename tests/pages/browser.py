@@ -2,14 +2,15 @@
 
 import os
 import shutil
+from typing import NamedTuple
 
 import pytest
 
+from tools.shots import SETTLED
+
 CHROMIUM = shutil.which("chromium")
 MAX_PAGE, MAX_SHARED = 1 << 20, 6 << 20
-# Elements of a page. The goal is 5,000; the long chapters, with their films and
-# pictures that follow the theme, are above it (11,850 before they were light).
-MAX_NODES = 7_900
+MAX_NODES = 4_900  # elements of a page, as the browser counts them
 # What a page begins with, for a test that writes only its body.
 PAGE = (
     '<!doctype html><meta charset="utf-8">'
@@ -47,15 +48,91 @@ def requests_of(page, url):
     page.on("request", lambda request: asked.append(request.url))
     page.goto(url)
     page.wait_for_load_state("networkidle")
-    return [u for u in asked if not u.startswith(("file:", "data:", "blob:"))]
+    return from_outside(asked)
+
+
+def from_outside(addresses):
+    """Those of the addresses that are of none of our files."""
+    ours = ("file:", "data:", "blob:")
+    return [each for each in addresses if not each.startswith(ours)]
+
+
+class Visit(NamedTuple):
+    """What was seen of a page that was opened, and then not touched.
+
+    asked        addresses that it asked for, outside its own files
+    said         errors of its scripts, and those on the console
+    fonts        how many did not load
+    nodes        its elements
+    mathematics  as `unseen_mathematics`
+    pictures     as `broken_pictures`
+    """
+
+    asked: list
+    said: list
+    fonts: int
+    nodes: int
+    mathematics: list
+    pictures: list
+
+
+def visits(context, urls):
+    """Open several pages together, each until it asks for nothing more.
+
+    context  of the browser
+    urls     address by name
+    returns  dict of Visit by name
+    """
+    opened = {}
+    for name, url in urls.items():
+        page, asked, said = context.new_page(), [], []
+        page.on("request", lambda one, asked=asked: asked.append(one.url))
+        page.on("pageerror", lambda one, said=said: said.append(str(one)))
+        page.on(
+            "console",
+            lambda one, said=said: (
+                said.append(one.text) if one.type == "error" else None
+            ),
+        )
+        page.goto(url)
+        opened[name] = page, asked, said
+    found = {}
+    for name, (page, asked, said) in opened.items():
+        page.wait_for_load_state("networkidle")
+        fonts = page.evaluate(
+            "() => [...document.fonts].filter(f => f.status === 'error').length"
+        )
+        found[name] = Visit(
+            from_outside(asked),
+            list(said),
+            fonts,
+            elements(page),
+            unseen_mathematics(page),
+            broken_pictures(page),
+        )
+    return found
+
+
+def elements(page):
+    """How many elements a page has, as the browser counts them."""
+    return page.evaluate("() => document.querySelectorAll('*').length")
+
+
+def settle(page):
+    """Wait until what scripts do when there is nothing else is done."""
+    page.wait_for_load_state("load")
+    page.evaluate(SETTLED)
 
 
 def unseen_mathematics(page):
-    """Formulas that were not drawn."""
+    """Formulas that cannot be drawn, when all sections are."""
     return page.evaluate(
-        """() => [...document.querySelectorAll('.math')]
-        .filter(e => !e.querySelector('math')?.getBoundingClientRect().width)
-        .map(e => e.textContent)"""
+        """() => {
+        document.documentElement.dataset.drawn = '';
+        return [...document.querySelectorAll('.math')]
+        .map(e => e.localName == 'math' ? e : e.querySelector('math'))
+        .filter(e => !e?.getBoundingClientRect().width)
+        .map(e => e?.textContent); }"""
     )
 
 
@@ -78,6 +155,21 @@ def overflow(page):
     """How many pixels the page is wider than its window."""
     return page.evaluate(
         "() => document.documentElement.scrollWidth - window.innerWidth"
+    )
+
+
+def walk(page):
+    """Scroll down a page, so that all of it comes near the window once."""
+    page.evaluate(
+        """async () => { document.documentElement.dataset.drawn = '';
+        // A frame is drawn when it can be, and what comes near is told in one.
+        const frame = () => new Promise(done => requestAnimationFrame(done));
+        for (let y = 0; y < document.body.scrollHeight; y += 900) {
+            scrollTo(0, y);
+            await frame();
+            await frame();
+            await new Promise(done => setTimeout(done, 30)); }
+        scrollTo(0, 0); }"""
     )
 
 

@@ -1,3 +1,6 @@
+import fcntl
+import os
+
 import pytest
 
 from tests.pages.browser import launch, require_chromium
@@ -6,10 +9,19 @@ from tests.tree import copy, python
 
 @pytest.fixture(scope="package")
 def html(tmp_path_factory):
-    """The book, built in a copy of the project; the folder of its pages."""
-    root = copy(tmp_path_factory.mktemp("book"))
-    done = python(root, "-m", "tools.page")
-    assert done.returncode == 0, done.stderr
+    """The book, built in a copy of the project; the folder of its pages.
+
+    Workers share it: the first one builds, the others wait for it.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    root = folder / "book"
+    with open(folder / "book.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / "_build/html/.whole").exists():
+            done = python(copy(root), "-m", "tools.page")
+            assert done.returncode == 0, done.stderr
     return root / "_build/html"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from shardlab import plot, ring
 from shardlab.plot import templates
-from shardlab.plot.films import FRAME
+from shardlab.plot.films import FRAME, RING
 from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
@@ -136,7 +136,7 @@ def test_every_moment_is_drawn_inside_its_picture():
             for chip in range(N):
                 x, y = scene.middle(chip)
                 wide, high = scene.box()
-                assert 0 <= x - wide / 2 < x + wide / 2 <= FRAME
+                assert 0 <= x - wide / 2 < x + wide / 2 <= scene.room <= FRAME
                 assert 0 <= y - high / 2 < y + high / 2 <= scene.bottom()
 
 
@@ -152,6 +152,16 @@ def test_chips_lie_apart_and_wires_join_them(name, N):
         assert np.hypot(*(end - start)) > 8
     html = plot.player(*run(name, N), name).html
     assert html.count("<use ") == html.count("<figure>") - 1
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("N", [4, 8])
+def test_a_ring_is_as_narrow_as_a_phone_and_not_blown_up(name, N):
+    if N == 4 or name == "all_gather":  # eight tables of sums are wider
+        assert plot.stage(plot.film(*run(name, N))).room <= RING <= 326
+    html = plot.player(*run(name, N), name).html
+    assert "--most:" in html
+    assert "--most:" not in plot.player(*run(name, N), name, wrap=False).html
 
 
 def test_words_of_a_film_are_text_and_not_html():
@@ -339,4 +349,4 @@ def test_the_page_with_films_is_small_and_asks_for_nothing(html, open_page):
     page = open_page("about:blank")
     assert requests_of(page, path.as_uri()) == []
     assert page.locator(".sbs-film").count() >= 4
-    assert path.stat().st_size < MAX_PAGE // 2
+    assert path.stat().st_size < 0.6 * MAX_PAGE

@@ -178,7 +178,9 @@ def choose(page, instrument, field, value):
         box.select_option(value)
     else:
         box.fill(value)
-    return page.locator(f"#explore-{instrument} output").inner_text()
+    answer = page.locator(f"#explore-{instrument} output")
+    answer.scroll_into_view_if_needed()  # what is far away is not drawn
+    return answer.inner_text()
 
 
 def test_the_instruments_answer_and_refuse(page):

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.pages import browser as look
 from tests.pages.test_pages import (
@@ -15,8 +16,6 @@ from tests.pages.test_pages import (
 
 CHAPTER = "chapters/04_sharded_matmuls"
 EXERCISES = "exercises/03_cost_of_a_collective/03_cost_of_a_collective"
-# Tables of what is generated for reference; nobody reads them through.
-TABLES = ("book/checks", "book/sources", "book/strategies")
 
 
 def pixels(page, selector, name):
@@ -40,26 +39,99 @@ def test_a_page_says_its_licence_its_subject_and_its_home(html, docname):
 
 
 @pytest.mark.parametrize("docname", DOCNAMES)
-def test_a_page_loads_without_complaint(html, open_page, chromium, docname):
-    context = chromium.new_context()
-    page, said = context.new_page(), []
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on(
-        "console",
-        lambda line: said.append(line.text) if line.type == "error" else None,
+def test_a_page_waits_for_one_sheet_and_for_no_script(html, docname):
+    text = (html / f"{docname}.html").read_text(encoding="utf-8")
+    head = text.partition("</head>")[0]
+    sheets = re.findall('<link [^>]*rel="stylesheet"[^>]*>', head)
+    own = [s for s in sheets if "landing.css" in s]
+    assert len(sheets) - len(own) == 1
+    assert "_static/page.css" in sheets[0]
+    waited = re.findall(r"<script (?![^>]*defer)[^>]*src=[^>]*>", text)
+    assert waited == []
+
+
+def test_the_sheet_has_what_pages_show_and_little_else(html):
+    sheet = (html / "_static/page.css").read_text(encoding="utf-8")
+    for name in (".bd-sidebar-primary", ".copybtn", ".sbs-film", ".agree"):
+        assert name in sheet
+    for name in (".accordion", ".carousel", ".fa-brands", "fontawesome-webf"):
+        assert name not in sheet
+    assert len(sheet) < 170_000  # 510,000 before
+    for path in re.findall(r'url\("([^")]+)"\)', sheet):
+        if not path.startswith("data:"):
+            assert (html / "_static" / path).exists(), path
+
+
+def test_the_sidebar_stands_still_when_a_window_grows(html, open_page):
+    page = open_page(
+        (html / f"{CHAPTER}.html").as_uri(),
+        viewport={"width": 900, "height": 800},
     )
-    page.goto((html / f"{docname}.html").as_uri())
-    page.wait_for_load_state("networkidle")
-    assert said == []
-    if not docname.startswith(TABLES):
-        assert page.locator("*").count() <= look.MAX_NODES
-    assert (
-        page.evaluate(
-            "() => [...document.fonts].filter(f => f.status === 'error').length"
-        )
-        == 0
+    page.set_viewport_size({"width": 1280, "height": 800})
+    places = page.evaluate(
+        """async () => { const found = [];
+        for (let n = 0; n < 5; n++) {
+            await new Promise(requestAnimationFrame);
+            found.push(document.querySelector('.bd-sidebar-primary')
+                .getBoundingClientRect().left);
+        } return found; }"""
     )
-    context.close()
+    assert set(places) == {0}
+
+
+@pytest.mark.parametrize(
+    "docname",
+    [
+        CHAPTER,
+        "chapters/09_fsdp_and_tp",
+        "chapters/12_activation_memory",
+        "chapters/17_failures",
+        "exercises/05_one_chip/05_one_chip",
+    ],
+)
+def test_formulas_in_their_own_lines_fit_a_phone(html, open_page, docname):
+    page = open_page(
+        (html / f"{docname}.html").as_uri(),
+        viewport={"width": 390, "height": 844},
+    )
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('.pieces')]
+        .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+        .map(e => e.textContent)"""
+    )
+    assert cut == []
+    covered = page.evaluate(
+        """() => [...document.querySelectorAll('.eqno')].filter(e => {
+            const box = e.getBoundingClientRect();
+            return [...e.parentElement.querySelectorAll('math')].some(m => {
+                const its = m.getBoundingClientRect();
+                return its.right > box.left && its.left < box.right
+                    && its.bottom > box.top && its.top < box.bottom; }); })
+        .map(e => e.textContent)"""
+    )
+    assert covered == []
+    numbers = page.locator("article .eqno")
+    if numbers.count():
+        box = numbers.first.bounding_box()
+        assert box["x"] > 200  # on the right, beside the formula or below it
+
+
+def test_lines_and_marks_are_bright_in_the_dark(html, open_page):
+    address = (html / "chapters/08_tensor_parallelism.html").as_uri()
+    page = open_page(address, color_scheme="dark")
+    marks = page.locator('svg.picture .dot[style*="-4, #"]')
+    assert marks.count() >= 3
+    for colour in set(
+        marks.evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
+    ):
+        assert brightness(colour) > 120
+
+
+def test_the_speed_of_a_film_is_named_by_what_its_button_shows(html):
+    text = (html / "chapters/02_collectives.html").read_text(encoding="utf-8")
+    buttons = re.findall('<button [^>]*class="speed"[^>]*>', text)
+    assert buttons
+    assert all("aria-label" not in button for button in buttons)
 
 
 def test_a_section_weighs_more_than_its_parts(html, open_page):
@@ -160,25 +232,32 @@ def test_every_opener_and_button_has_a_name(html, open_page):
 def test_an_arrow_scrolls_code_and_turns_no_page(html, open_page):
     address = (html / f"{CHAPTER}.html").as_uri()
     page = open_page(address, viewport={"width": 390, "height": 800})
+    look.walk(page)
     box = page.locator("article pre.scrolls:not(details *)").first
     box.scroll_into_view_if_needed()
     box.focus()
     for _ in range(8):
         page.keyboard.press("ArrowRight")
+    page.wait_for_function("e => e.scrollLeft > 0", arg=box.element_handle())
     page.wait_for_timeout(400)
     assert page.url == address
-    assert box.evaluate("e => e.scrollLeft") > 0
+
+
+MODE = "document.documentElement.dataset.mode"
 
 
 def test_the_theme_button_keeps_the_focus(html, open_page):
     page = open_page((html / f"{CHAPTER}.html").as_uri())
     button = page.locator("button.theme-switch-button:visible").first
     button.focus()
-    modes = []
+    modes, mode = [], page.evaluate(MODE)
     for _ in range(3):
         page.keyboard.press("Enter")
-        modes.append(page.evaluate("document.documentElement.dataset.mode"))
-        assert button.evaluate("e => e === document.activeElement")
+        page.wait_for_function(
+            "was => document.documentElement.dataset.mode !== was", arg=mode
+        )
+        modes.append(mode := page.evaluate(MODE))
+        expect(button).to_be_focused()
     assert sorted(modes) == ["auto", "dark", "light"]
 
 
@@ -187,8 +266,9 @@ def test_pictures_on_a_phone_can_be_read_and_scroll(html, open_page, docname):
     address = (html / f"{docname}.html").as_uri()
     page = open_page(address, viewport={"width": 390, "height": 844})
     letters = page.evaluate(
-        """() => [...document.querySelectorAll('svg.picture[data-broad] text,'
-            + '.sbs-film figure.on svg text')].map(e => {
+        """() => [...document.querySelectorAll('svg.picture:not(.parted) text,'
+            + '.sbs-film figure.on svg text')]
+            .filter(e => getComputedStyle(e).display !== 'none').map(e => {
                 const m = e.getScreenCTM(), size = getComputedStyle(e).fontSize;
                 return parseFloat(size) * Math.hypot(m.c, m.d); })"""
     )
@@ -242,6 +322,7 @@ def test_code_that_scrolls_shows_that_it_does(html, open_page):
         (html / f"{CHAPTER}.html").as_uri(),
         viewport={"width": 390, "height": 844},
     )
+    look.walk(page)
     boxes = page.locator("article pre.scrolls")
     assert boxes.count() > 10
     assert boxes.evaluate_all(
@@ -292,3 +373,44 @@ def test_the_way_to_jupyterlab_is_shown_at_home_only(html, open_page):
     assert flask.is_visible()
     page.evaluate("document.documentElement.dataset.away = ''")
     assert not flask.is_visible()
+
+
+def test_below_a_slider_is_no_hole(html, open_page):
+    page = open_page((html / "chapters/09_fsdp_and_tp.html").as_uri())
+    holes = page.locator(".sbs-sweep").evaluate_all(
+        """all => all.map(e => e.getBoundingClientRect().bottom
+        - Math.max(...[...e.querySelectorAll('output, input, svg')].map(
+            part => part.getBoundingClientRect().bottom)))"""
+    )
+    assert holes
+    assert max(holes) < 60
+
+
+@pytest.mark.parametrize(
+    "docname", [name for name in DOCNAMES if name.startswith("exercises/")]
+)
+def test_exercises_lead_to_the_sections_that_they_need(html, docname):
+    number = docname.partition("/")[2][:2]
+    text = (html / f"{docname}.html").read_text(encoding="utf-8")
+    article = text[text.index("<article") : text.rindex("</article>")]
+    links = re.findall(rf'href="(?:\.\./)*(chapters/{number}_[^"]*)"', article)
+    assert any("#" in link for link in links)
+    assert "Show code cell source" not in article
+
+
+@pytest.mark.parametrize("docname", [n for n in DOCNAMES if "chapters/" in n])
+def test_a_chapter_leads_to_its_exercises(html, docname):
+    number = docname.partition("/")[2][:2]
+    text = (html / f"{docname}.html").read_text(encoding="utf-8")
+    article = text[text.index("<article") : text.rindex("</article>")]
+    assert re.search(rf'href="(?:\.\./)*exercises/{number}_', article)
+
+
+def test_only_the_page_itself_is_marked_among_all(html, open_page):
+    page = open_page((html / f"{EXERCISES}.html").as_uri())
+    marked = page.locator("nav.bd-links li > a").evaluate_all(
+        "all => all.filter(e => getComputedStyle(e).boxShadow !== 'none')"
+        ".map(e => e.textContent)"
+    )
+    assert len(marked) == 1
+    assert marked[0].startswith("Exercises:")

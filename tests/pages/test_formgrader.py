@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from tests.pages.server import TOKEN, jupyterlab
 from tests.tree import copy, python
 
+# A server and a class; packages change it, edits seldom do.
+pytestmark = pytest.mark.long
 STEM = "90_written"
 GRADE = f"""
 from shardlab.grading import course, judge
@@ -211,7 +213,6 @@ def test_nothing_of_a_student_runs_in_the_instructors_browser(page, formgrader):
     assert inside.locator("img").count() == 0
 
 
-@pytest.mark.long
 def test_a_written_answer_is_graded_and_kept_when_graded_again(
     page, formgrader, graded
 ):

@@ -125,6 +125,24 @@ def test_the_columns_of_an_array_keep_their_sides():
     assert text.count("text-align: right") == 2
 
 
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (r"a \qquad\qquad b_{c}", ["a", "b_{c}"]),
+        (r"\left( a \qquad b \right)", [r"\left( a \qquad b \right)"]),
+        (r"\{a\} \qquad b", [r"\{a\}", "b"]),
+        (r"\text{a \qquad b}", [r"\text{a \qquad b}"]),
+    ],
+)
+def test_a_wide_space_parts_formulas_outside_of_brackets(tex, parts):
+    assert formulas.pieces(tex) == parts
+
+
+def test_a_prime_is_an_exponent_and_an_apostrophe_is_none():
+    tex = formulas.PRIME.sub(formulas.primed, r"F' = \text{the chip's}")
+    assert tex == r"F^{\prime} = \text{the chip's}"
+
+
 @pytest.mark.parametrize("tex", [r"\nonsense{a}", r"\frac{a", r"\begin{box}a"])
 def test_what_cannot_be_set_is_shown_in_the_error(tex):
     with pytest.raises(ValueError, match="cannot set the formula") as caught:

@@ -11,6 +11,8 @@ from tests.tree import copy
 from tools import execution, text, work
 
 STEM = "01_sharded_arrays"
+# A server, and a kernel for each test; packages change it, edits seldom do.
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +191,23 @@ def answer(page, text):
     page.keyboard.press("Shift+Enter")
 
 
+# In how many lines what a check says stands, and the words that are in two.
+WORDS = r"""() => {
+    const box = [...document.querySelectorAll('.jp-OutputArea-output pre')]
+        .find(e => e.textContent.startsWith('WrongAnswer'));
+    const all = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    const broken = [], tops = new Set();
+    for (let node; (node = all.nextNode()); )
+        for (const word of node.data.matchAll(/[^\s,:()]+/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const its = new Set([...range.getClientRects()].map(r => r.top));
+            its.forEach(top => tops.add(top));
+            if (its.size > 1) broken.push(word[0]); }
+    return [tops.size, broken]; }"""
+
+
 def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
     first = notebook.locator(".jp-CodeCell").first
     first.locator(".cm-content").click()
@@ -204,6 +223,11 @@ def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
             "you count elements; a float32 takes 4 bytes$"
         ),
     )
+    notebook.set_viewport_size({"width": 620, "height": 1000})
+    lines, broken = notebook.evaluate(WORDS)
+    assert lines > 1
+    assert broken == []
+    notebook.set_viewport_size({"width": 1400, "height": 1000})
     answer(notebook, head + "    return 4 * (I * J / (X * Y) + J) / hbm_bw")
     expect_below(
         notebook,

@@ -1,6 +1,7 @@
 """The book on paper: outline, page numbers and links that lead somewhere."""
 
 import zipfile
+from collections import Counter
 
 import pytest
 import yaml
@@ -9,6 +10,7 @@ from pypdf import PdfReader
 from tests.tree import ROOT, python
 from tools import dist, pdf
 
+MAX_PDF = 30_000_000  # bytes
 ORDER = pdf.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
 
 
@@ -71,6 +73,8 @@ def test_the_pdf_has_outline_and_links(html, tmp_path):
     assert len(numbered) == len(chapters)
     first = book.get_destination_page_number(book.outline[1])
     assert "JAX in ten lines" in book.pages[first].extract_text()
+    assert target.stat().st_size < MAX_PDF
+    assert letters(book.pages[first]) > 9.5  # nothing made the pages narrower
     places, addresses = 0, []
     for page in book.pages:
         for note in page.get("/Annots", None) or ():
@@ -79,6 +83,18 @@ def test_the_pdf_has_outline_and_links(html, tmp_path):
             addresses += [action["/URI"]] if "/URI" in action else []
     assert places > 20 * len(chapters)
     assert [a for a in addresses if not a.startswith("http")] == []
+
+
+def letters(page):
+    """The size of most letters of a page, in points."""
+    sizes = Counter()
+
+    def count(text, matrix, text_matrix, font, size):
+        points = size * abs(matrix[3] * text_matrix[3])
+        sizes[round(points, 1)] += len(text.strip())
+
+    page.extract_text(visitor_text=count)
+    return sizes.most_common(1)[0][0]
 
 
 def test_an_archive_of_the_same_files_has_the_same_bytes(tmp_path):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import yaml
+from playwright.sync_api import expect
 
 from tests.pages.test_pages import CHAPTER
 from tests.tree import ROOT
@@ -62,15 +63,14 @@ def test_a_result_leads_to_its_section(html, open_page):
     assert "AllGather" in hit.inner_text()
     assert hit.locator(".found-text").inner_text().strip()
     field.press("ArrowDown")
-    assert hit.evaluate("e => e === document.activeElement")
+    expect(hit).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**/02_collectives.html*#*")
-    page.wait_for_timeout(300)
-    target = page.evaluate(
-        "() => document.querySelector(decodeURIComponent(location.hash))"
-        ".getBoundingClientRect().top"
+    page.wait_for_function(
+        """() => { const place = decodeURIComponent(location.hash);
+        const top = document.querySelector(place).getBoundingClientRect().top;
+        return -80 < top && top < 200; }"""
     )
-    assert -80 < target < 200
 
 
 def test_the_search_page_answers_its_address(html, open_page):

@@ -89,7 +89,7 @@ def test_a_scene_has_what_runs_and_what_is_held_between_two_events(L, lasts):
         assert sorted(scene.tasks) == sorted(runs)
         assert sorted(scene.held) == sorted(stay.what for stay in here)
         assert scene.bytes == sum(stay.size for stay in here)
-    assert max(scene.bytes for scene in found) == room.most(played, stays)
+    assert max(scene.bytes for scene in found) == room.peak(played, stays)
 
 
 def test_at_the_start_there_are_rows_and_tokens_and_at_the_end_rows():

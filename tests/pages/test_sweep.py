@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from shardlab import plot
 from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
@@ -162,9 +163,9 @@ def test_the_slider_moves_the_curves_and_says_what_there_is(
     assert (shown(first), shown(second)) == ([2], [0])
     for part, expected in ((1, 4), (0, 0), (0.5, 2)):
         drag(page, first, part)
-        assert shown(first) == [expected]
         words = f"B = {expected + 1}: <{expected + 1}> is shown."
-        assert first.locator("output").inner_text() == words
+        expect(first.locator("output")).to_have_text(words)
+        assert shown(first) == [expected]
         assert first.locator(".plot").get_attribute("aria-label") == words
     assert shown(second) == [0]
 
