@@ -17,12 +17,15 @@ PACKAGES = {
     "matplotlib_inline": "matplotlib-inline",
     "mdit_py_plugins": "mdit-py-plugins",
     "myst_nb": "myst-nb",
+    "pydata_sphinx_theme": "pydata-sphinx-theme",
     "xdist": "pytest-xdist",
     "yaml": "pyyaml",
 }
 # Folder -> the layers of pyproject.toml that its modules may import from; the
 # first that fits a path counts.
 LAYERS = {
+    # Spreads grading over a cluster, with a list of its own.
+    "shardlab/grading/cluster.py": {"cluster"},
     "shardlab/grading": {"grade"},
     "shardlab/authoring": {"grade", "book"},
     # Films are templates; JupyterLab, which everybody has, brings jinja2.
@@ -30,10 +33,15 @@ LAYERS = {
     "tools/setup.py": set(),
     # Prints by the browser that the tests look at pages with.
     "tools/pdf.py": {"book", "test"},
+    "tools/shots.py": {"test"},
     "tools": {"grade", "book"},
     "book/extensions": {"grade", "book"},
     # What needs PyTorch has a list of its own, which nothing else installs.
     "bench/torch_counts": {"torch"},
+    # Programs of others, and what they import.
+    "bench/others/programs.py": {"others", "grade", "book"},
+    # Watches a run of the tests.
+    "bench/account.py": {"test"},
     "bench": {"grade", "book"},
     "tests": {"grade", "book", "test"},
 }
@@ -51,6 +59,12 @@ def declared():
         for line in (ROOT / "requirements-torch.txt").read_text().splitlines()
         if line.startswith("torch==")
     ]
+    lists["cluster"] = ["distributed"]
+    others = (ROOT / "requirements-others.txt").read_text().splitlines()
+    names = ("equinox==", "flax==")
+    lists["others"] = [line for line in others if line.startswith(names)]
+    # Read from clones: a package's layer, and an example's module.
+    lists["others"] += ["maxtext", "models"]
     return {
         layer: {re.split(r"[\[=]", line)[0].lower() for line in lines}
         for layer, lines in lists.items()

@@ -1,5 +1,6 @@
 """Chapters, solutions and the library hold to the style of the book."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,22 @@ def test_the_map_of_the_sources_leads_somewhere():
     assert sources.broken(data) == []
     written = (ROOT / "book/sources.md").read_text(encoding="utf-8")
     assert written == sources.page(data)
+
+
+CITED = re.compile(r"\b(?:[STC]\d+\.\d+|E[CSTZ]-\d+|V-\d+)")
+
+
+def test_a_row_that_a_test_cites_is_in_the_map():
+    text = (ROOT / "book/sources.yml").read_text(encoding="utf-8")
+    # A row in parts has a letter for each.
+    rows = set(re.findall(r"^  - id: (\S+?)[a-z]?$", text, re.MULTILINE))
+    cited = {
+        (path.name, row)
+        for path in (ROOT / "tests/library").glob("*.py")
+        for row in CITED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(cited) > 200
+    assert {(name, row) for name, row in cited if row not in rows} == set()
 
 
 @pytest.mark.parametrize(
