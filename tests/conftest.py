@@ -1,11 +1,13 @@
 """What all tests share: eight simulated devices and repeatable examples."""
 
+import gc
 import os
 import re
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from xdist.scheduler import LoadScopeScheduling  # noqa: E402
 
@@ -29,11 +31,24 @@ def pytest_addoption(parser):
         action="store_true",
         help="skip the tests that are marked slow, draw few examples",
     )
+    parser.addoption(
+        "--kills",
+        type=int,
+        default=3,
+        help="how often tests/plants/test_interruptions.py kills a command",
+    )
+    parser.addoption(
+        "--mutants",
+        choices=("all", "third"),
+        default="all",
+        help="whose mutants are judged: those of all sets of exercises, or of "
+        "a third of them, chosen by the commit",
+    )
 
 
 def pytest_configure(config):
     config.addinivalue_line(
-        "markers", "long: takes minutes; only with --long, as make test-long"
+        "markers", "long: takes long or seldom fails; only in make test-long"
     )
     config.addinivalue_line(
         "markers", "slow: compiles programs or takes seconds; not in make check"
@@ -62,7 +77,17 @@ def pytest_xdist_make_scheduler(config, log):
     return None  # as the option says
 
 
+def pytest_collection_finish():
+    # Thirteen thousand tests and what they import stay to the end. To look
+    # through them for garbage, again and again, takes a twentieth of all time.
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+
+
 def pytest_collection_modifyitems(config, items):
+    for item in items:  # the kill tables run the text of every solution, too
+        if item.nodeid.startswith("solutions/"):
+            item.add_marker(pytest.mark.long)
     skipped = [] if config.getoption("--long") else ["long"]
     skipped += ["slow"] if config.getoption("--quick") else []
     out = {item: any(map(item.get_closest_marker, skipped)) for item in items}

@@ -10,7 +10,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 # What .gitignore names, for a tree that came as an archive.
-MADE = {".venv", "_build", "work", "__pycache__", ".pytest_cache", ".git"}
+MADE = {
+    ".venv",
+    ".venv-page",
+    "_build",
+    "work",
+    "__pycache__",
+    ".pytest_cache",
+    ".git",
+}
 
 
 def files():

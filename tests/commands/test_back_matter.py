@@ -1,10 +1,13 @@
 """Errata and glossary: rows that lead somewhere, and pages made of them."""
 
 import re
+from pathlib import Path
 
 import pytest
+from mdit_py_plugins.anchors.index import slugify
 
 from tools import back_matter
+from tools.sources import headings
 
 ROWS = [row for part in back_matter.read("errata.yml").values() for row in part]
 TERMS = [
@@ -38,11 +41,22 @@ def test_corrections_with_a_section_lead_to_it():
     assert table.count("](../chapters/") == len(linked)
 
 
+@pytest.fixture(scope="module")
+def places():
+    """Where a row of the map leads to."""
+    return back_matter.sections()
+
+
 @pytest.mark.parametrize("row", TERMS, ids=lambda row: row["term"])
-def test_every_term_has_a_sentence_a_place_and_three_languages(row):
+def test_every_term_has_a_sentence_a_place_and_three_languages(row, places):
     assert row["means"].endswith(".")
     assert ("row" in row) != ("page" in row)
-    assert "row" not in row or row["row"] in back_matter.sections()
+    page, _, place = row.get("page", "").partition("#")
+    if place:
+        stem = Path(page).stem
+        text = back_matter.ROOT / "book/chapters" / f"{stem}.md"
+        assert place in map(slugify, headings(text))
+    assert "row" not in row or row["row"] in places
     assert re.search(r"[\uac00-\ud7a3]|HLO", row["ko"])
     assert re.search(r"[\u3040-\u30ff\u4e00-\u9fff]|jaxpr|HLO", row["ja"])
     assert re.search(r"[\u4e00-\u9fff]|jaxpr|HLO|Pod", row["zh"])

@@ -46,6 +46,8 @@ SCHEMA = {
     ),
 }
 EVERY = {"wall_seconds", "samples", "rows"}
+# Ten programs compiled; who edits bench.gpu runs it.
+pytestmark = pytest.mark.long
 # What a CPU does not have.
 LACKING = {"cudnn", "tf32"}
 

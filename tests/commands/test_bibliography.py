@@ -44,6 +44,13 @@ def test_every_work_to_which_a_chapter_links_is_listed():
     assert missing == {}, "add the work to book/bibliography.yml"
 
 
+def test_the_sources_of_a_chapter_are_listed_that_are_no_papers():
+    cited = bibliography.chapters()
+    of_four = [url for url, stems in cited.items() if "04_" in str(stems)]
+    assert len(of_four) >= 3
+    assert not any("arxiv" in url for url in of_four)
+
+
 def test_nothing_is_listed_that_nobody_cites():
     text = bibliography.page(api.citing())
     assert "Cited in ." not in text

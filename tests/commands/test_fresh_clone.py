@@ -43,7 +43,10 @@ def test_make_book_builds_the_book_from_nothing(tmp_path):
     try:
         done = run(book, root)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "installing the locked packages" in done.stdout
+        assert "installing the locked packages into .venv-page" in done.stdout
+        # Nothing is executed, so nothing that executes is needed.
+        assert not (root / ".venv").exists()
+        assert not list(root.glob(".venv-page/lib/python3*/site-packages/jax*"))
         page = root / "_build/html/index.html"
         assert page.as_uri() in done.stdout
         assert page.exists()
@@ -61,4 +64,5 @@ def test_make_book_builds_the_book_from_nothing(tmp_path):
                     copied = root / path.relative_to(ROOT)
                     assert copied.read_bytes() == path.read_bytes()
     finally:
-        shutil.rmtree(root / ".venv", ignore_errors=True)
+        for name in (".venv", ".venv-page"):
+            shutil.rmtree(root / name, ignore_errors=True)

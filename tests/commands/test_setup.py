@@ -48,6 +48,8 @@ NOWHERE = {
     "PIP_CONFIG_FILE": os.devnull,
     "PIP_FIND_LINKS": "",
     "PIP_NO_CACHE_DIR": "1",
+    "PIP_RETRIES": "0",
+    "UV_HTTP_RETRIES": "0",
     "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
     "UV_NO_CACHE": "1",
 }

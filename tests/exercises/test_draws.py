@@ -46,7 +46,7 @@ def drawn(module, monkeypatch):
     found = defaultdict(set)
 
     def record(asked, got, symbols, count, points, **more):
-        names = expression.listed(symbols)
+        names = expression.symbol_names(symbols)
         for point in points:
             values = np.atleast_1d(np.array(point, object))
             for name, value in zip(names, values, strict=True):
@@ -84,7 +84,7 @@ def test_no_symbol_of_a_formula_has_few_values(name, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float64", "complex64", "complex128"])
 def test_two_numbers_in_one_element_are_two(dtype):
     B, D, F = 3, 8, 16
-    kept = [np.zeros((B, D)), np.zeros((B, F)), np.zeros((B, F))]
+    kept = [np.zeros((B, D)), *(np.zeros((B, F)) for _ in range(3))]
     set11._refuse_kept([x.astype("float32") for x in kept], B, D, F)
     with pytest.raises(WrongAnswer, match="are enough"):
         set11._refuse_kept([x.astype(dtype) for x in kept], B, D, F)

@@ -1,13 +1,17 @@
 """Each set of exercises: its form, and what its checks accept and reject."""
 
 import difflib
+import functools
 import re
+import subprocess
 import symtable
 
 import nbformat
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 from nbclient import NotebookClient
+from nbclient.util import run_sync
+from nbformat.v4 import new_code_cell, new_notebook
 
 from shardlab.authoring import kit
 from shardlab.authoring.mutants import mutants
@@ -36,9 +40,15 @@ def exercise(stem):
     return ROOT / f"exercises/{stem}/{stem}.ipynb"
 
 
+# Each test of a set asks for all of it.
+read_set = functools.cache(kit.read_set)
+read_all = functools.cache(kit.read_all)
+
+
+@functools.cache
 def questions():
     return [
-        (stem, name) for stem in STEMS for name in kit.read_set(source(stem))[1]
+        (stem, name) for stem in STEMS for name in read_set(source(stem))[1]
     ]
 
 
@@ -51,33 +61,62 @@ def test_every_set_has_answers():
     assert kit.sets() == STEMS
 
 
+@functools.cache
+def commit():
+    """The commit that is tested, as a number; 0 outside of a clone."""
+    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    return int(done.stdout.strip() or "0", 16)
+
+
+def third(stem, commit):
+    """Whether it is the turn of a set when each commit judges a third."""
+    return STEMS.index(stem) % 3 == commit % 3
+
+
 @pytest.fixture(scope="module")
-def tables():
+def damaged(request):
+    """A function: whether mutants of a set are judged, and not only answers."""
+    if request.config.getoption("mutants") == "all":
+        return lambda stem: True
+    return lambda stem: third(stem, commit())
+
+
+@pytest.fixture(scope="module")
+def tables(damaged):
     made = {}
 
     def table(stem):
         if stem not in made:
-            made[stem] = kit.kill_table(stem)
+            made[stem] = kit.kill_table(stem, damaged=damaged(stem))
         return made[stem]
 
     return table
 
 
+def test_three_commits_judge_the_mutants_of_all_sets():
+    chosen = [[third(stem, n) for stem in STEMS] for n in range(40, 43)]
+    assert [sum(turns) for turns in zip(*chosen)] == [1] * len(STEMS)
+    assert max(map(sum, chosen)) <= -(-len(STEMS) // 3)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("stem", "name"), questions())
-def test_checks_judge_every_answer_as_they_should(stem, name, tables):
+def test_checks_judge_every_answer_as_they_should(
+    stem, name, tables, damaged
+):
     rows = [row for row in tables(stem) if row.question == name]
     wrongly = [row for row in rows if not row.sound]
     assert not wrongly, wrongly
     kinds = [row.kind for row in rows]
     assert kinds.count("solution") == 1
-    assert kinds.count("mutant") >= 3
+    assert kinds.count("mutant") >= 3 * damaged(stem)
     assert {row.asks for row in rows} <= set(kit.ASKED.values())
 
 
 @pytest.mark.parametrize(("stem", "name"), questions())
 def test_four_wrong_and_two_different_right_answers_are_given(stem, name):
-    _, asked, answers = kit.read_all(stem)
+    _, asked, answers = read_all(stem)
     mine = [answer for answer in answers if answer.question == name]
     assert kit.shortcomings(asked[name], mine) == []
     program = kit.asks(asked[name]) == "program"
@@ -93,7 +132,8 @@ def test_every_wrong_answer_is_told_what_is_wrong(stem, name, tables):
             assert re.match(
                 r"(WrongAnswer|NotAnswered|\w+Error): .", row.message
             )
-            assert len(row.message) < 300
+            # A table of collectives may follow the sentence.
+            assert len(row.message.split("\n")[0]) < 300
 
 
 @pytest.mark.long
@@ -115,8 +155,8 @@ def test_nearly_every_wrong_answer_is_told_a_reason(stem, tables):
 
 @pytest.mark.parametrize(("stem", "name"), questions())
 def test_an_empty_answer_is_called_unanswered(stem, name):
-    _, asked = kit.read_set(source(stem))
-    setup, given = kit.read_set(exercise(stem))
+    _, asked = read_set(source(stem))
+    setup, given = read_set(exercise(stem))
     verdicts = kit.judge(setup, asked[name], given[name].solution)
     for message in verdicts.values():
         assert message.startswith("NotAnswered: ")
@@ -233,30 +273,79 @@ def test_a_dead_link_is_seen():
 
 
 def published():
-    """The parts of the published page, by what they were made from."""
+    """The published page, and its parts by the number of their set."""
     written = (ROOT / "book/checks.md").read_text(encoding="utf-8")
     return written, checks.stored(written)
 
 
+def told():
+    """What the published page says of each wrong answer: (visible, words)."""
+    rows = re.findall(
+        r"(?m)^\| .+ \| (yes|no|by heart) \| `(.*)` \|$", published()[0]
+    )
+    counts = re.findall(r"Of the (\d+) wrong answers", published()[0])
+    assert sum(visible != "by heart" for visible, _ in rows) == sum(
+        map(int, counts)
+    )
+    return rows
+
+
+BARE = r"not what was counted$|yours are other numbers|another formula"
+
+
+def test_no_published_message_is_long():
+    # A table of collectives, or a list of events, may follow the sentence.
+    after = r" collective  | \[\["
+    sentences = [re.split(after, words)[0] for _, words in told()]
+    assert [words for words in sentences if len(words) >= 290] == []
+
+
+def test_nearly_every_published_message_gives_a_reason():
+    given = [words for visible, words in told() if visible != "by heart"]
+    bare = [words for words in given if re.search(BARE, words)]
+    assert len(given) > 2000
+    assert len(bare) < 0.03 * len(given), bare
+
+
+def without_mutants(part):
+    """The lines of a set's part of the page that count no mutants."""
+    about = re.compile("Mutants: |Right after all: |.* mutants are rejected, ")
+    return [line for line in part.splitlines() if not about.match(line)]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("stem", STEMS)
-def test_the_published_table_is_the_counted_one(stem, tables):
+def test_the_published_table_is_the_counted_one(stem, tables, damaged):
     mark = checks.origin(stem)
-    counted = checks.section(stem, tables(stem), mark)
-    assert published()[1][f"% made from {mark}"] == counted.rstrip() + "\n"
+    counted = checks.section(stem, tables(stem), mark).rstrip() + "\n"
+    stored = published()[1][int(stem[:2])]
+    if damaged(stem):
+        assert stored == counted
+    else:
+        assert without_mutants(stored) == without_mutants(counted)
+
+
+def test_without_mutants_the_verdict_on_every_listed_answer_is_compared():
+    part = published()[1][1]
+    other = part.replace("Mutants: ", "Mutants: 1 of ")
+    assert other != part
+    assert without_mutants(other) == without_mutants(part)
+    worse = part.replace("| yes |", "| no |", 1)
+    assert without_mutants(worse) != without_mutants(part)
 
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_the_published_table_was_made_from_this_set(stem):
     # Whatever a verdict depends on is in the mark; to count again takes long.
-    mark = f"% made from {checks.origin(stem)}"
-    assert mark in published()[1], "run: make notebooks"
+    mark = f"% made from {checks.origin(stem)}\n"
+    part = published()[1][int(stem[:2])]
+    assert part.startswith(mark), "run: make notebooks"
 
 
 def test_the_published_page_holds_the_sets_and_no_more():
     written, parts = published()
     marks = [f"% made from {checks.origin(stem)}" for stem in STEMS]
-    assert list(parts) == marks
+    assert [part.split("\n")[0] for part in parts.values()] == marks
     assert written == checks.page(parts.values())
 
 
@@ -354,18 +443,42 @@ def test_nothing_hidden_is_given_out(stem):
         assert not cell.get("outputs")
 
 
+@pytest.fixture(scope="module")
+def run_all(tmp_path_factory):
+    """A function that runs a notebook in one kernel, which forgets each.
+
+    To start a kernel and import JAX takes ten times as long as the cells do;
+    solutions are run with one of their own.
+    """
+    nothing = NotebookClient(new_notebook(), kernel_name="python3")
+    manager, client = nothing.create_kernel_manager(), None
+    resources = {"metadata": {"path": str(tmp_path_factory.mktemp("sets"))}}
+
+    def run(notebook):
+        nonlocal client
+        notebook.cells.insert(0, new_code_cell("%reset -f"))
+        # Like Run All in JupyterLab, this stops at an error in an untagged cell.
+        one = NotebookClient(
+            notebook,
+            km=manager,
+            timeout=120,
+            resources=resources,
+            extra_arguments=["--IPKernelApp.log_level=40"],
+        )
+        one.kc = client
+        one.execute()
+        client = one.kc
+        del notebook.cells[0]
+
+    yield run
+    client.stop_channels()
+    run_sync(manager.shutdown_kernel)(now=True)
+
+
 @pytest.mark.parametrize("stem", STEMS)
-def test_run_all_passes_over_unanswered_questions(stem, tmp_path):
+def test_run_all_passes_over_unanswered_questions(stem, run_all):
     notebook = nbformat.read(exercise(stem), as_version=4)
-    resources = {"metadata": {"path": str(tmp_path)}}
-    # Like Run All in JupyterLab, this stops at an error in an untagged cell.
-    NotebookClient(
-        notebook,
-        kernel_name="python3",
-        timeout=120,
-        resources=resources,
-        extra_arguments=["--IPKernelApp.log_level=40"],
-    ).execute()
+    run_all(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     checks = [c for c in code if c.metadata.get("nbgrader", {}).get("grade")]
@@ -379,7 +492,7 @@ def test_run_all_passes_over_unanswered_questions(stem, tmp_path):
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_mutants_are_many_and_different(stem):
-    for question in kit.read_set(source(stem))[1].values():
+    for question in read_set(source(stem))[1].values():
         made = kit.mutants(question.solution, program=True)
         assert len({text for _, text in made}) == len(made)
         assert len({words for words, _ in made}) == len(made)

@@ -1,0 +1,80 @@
+"""The page of the last run says what the stored run says."""
+
+import json
+
+import pytest
+
+from tests.tree import ROOT
+from tools import status
+
+
+def row(name, seconds=1.0, peak=10**8):
+    return {
+        "name": name,
+        "cpu_seconds_median": seconds,
+        "peak_bytes": peak,
+    }
+
+
+def test_the_page_is_what_the_results_say():
+    assert status.TARGET.read_text(encoding="utf-8") == status.page()
+
+
+def test_every_notebook_was_measured():
+    found = status.by_number(status.newest()["rows"])
+    stems = {p.name[:2] for p in (ROOT / "book/chapters").glob("*.md")}
+    assert set(found) == stems
+    for both in found.values():
+        assert set(both) == {"chapters", "solutions"}
+
+
+def test_the_newest_file_that_has_the_topic_counts(tmp_path):
+    for day, topics in (
+        ("2026-01-01", {"notebooks": 1, "ring": 1}),
+        ("2026-01-02", {"notebooks": 2}),
+        ("2026-01-03", {"ring": 3}),
+    ):
+        (tmp_path / f"{day}.json").write_text(json.dumps(topics))
+    assert status.newest(tmp_path, "notebooks") == 2
+    assert status.newest(tmp_path, "ring") == 3
+    with pytest.raises(FileNotFoundError, match="nothing about count"):
+        status.newest(tmp_path, "count")
+
+
+def test_rows_are_found_by_number_and_what_failed_is_said():
+    rows = [
+        row("notebooks: chapters/07_fsdp", 2.04),
+        row("notebooks: solutions/07_fsdp", 0, 0),
+        row("notebooks: all 2, 2 at a time"),
+        row("start: JAX"),
+    ]
+    found = status.by_number(rows)
+    assert list(found) == ["07"]
+    assert status.cells(found["07"]["chapters"]) == "2.0 s | 100 MB"
+    assert status.cells(found["07"]["solutions"]).startswith("not measured")
+    assert status.title("07").startswith("[7. ")
+
+
+def test_versions_that_were_tried_say_where_a_cell_fails(tmp_path):
+    good = {"pass": 3, "fail": 0, "differ": 1, "why": ""}
+    bad = good | {"fail": 2}
+    said = {
+        "which": "newest",
+        "python": "3.13.0",
+        "versions": {"jax": "1", "numpy": "2", "matplotlib": "3"},
+        "notebooks": {
+            "chapters/01_a.ipynb": good,
+            "chapters/02_b.ipynb": bad,
+            "solutions/12_c/12_c.ipynb": bad,
+        },
+    }
+    for day, python in (("01", "3.12.1"), ("02", "3.12.2"), ("03", "3.13.0")):
+        path = tmp_path / f"2026-01-{day}.json"
+        path.write_text(json.dumps(said | {"python": python}))
+    found = status.tried(tmp_path)
+    assert list(found) == [("newest", "3.12"), ("newest", "3.13")]
+    assert found["newest", "3.12"]["python"] == "3.12.2"
+    assert status.version_line(said) == (
+        "| newest | 3.13.0 | 1 | 2 | 3 | 1 of 3 | chapter 2, solutions 12 |"
+    )
+    assert "| 3.11.7 |" in status.locked("3.11.7")
