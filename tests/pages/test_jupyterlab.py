@@ -191,10 +191,12 @@ def answer(page, text):
     page.keyboard.press("Shift+Enter")
 
 
-# In how many lines what a check says stands, and the words that are in two.
+# In how many lines what a check says stands (none before it is there), and
+# the words that are in two.
 WORDS = r"""() => {
     const box = [...document.querySelectorAll('.jp-OutputArea-output pre')]
         .find(e => e.textContent.startsWith('WrongAnswer'));
+    if (!box) return [0, []];
     const all = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
     const broken = [], tops = new Set();
     for (let node; (node = all.nextNode()); )
@@ -224,8 +226,9 @@ def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
         ),
     )
     notebook.set_viewport_size({"width": 620, "height": 1000})
-    lines, broken = notebook.evaluate(WORDS)
-    assert lines > 1
+    # The lab lays its panels out anew a moment after its window has changed.
+    notebook.wait_for_function(f"() => ({WORDS})()[0] > 1")
+    _, broken = notebook.evaluate(WORDS)
     assert broken == []
     notebook.set_viewport_size({"width": 1400, "height": 1000})
     answer(notebook, head + "    return 4 * (I * J / (X * Y) + J) / hbm_bw")
