@@ -4,7 +4,7 @@ import numpy as np
 
 from shardlab.plot.axes import INK, SOFT, canvas, panels, styled
 from shardlab.plot.colours import colour
-from shardlab.plot.things import arrow, box, write
+from shardlab.plot.things import arrow, box, frame, write
 
 __all__ = [
     "padded_rows",
@@ -100,34 +100,36 @@ def when_gathered(gathers, brings):
 
     gathers  dict: (module, part) -> AllGathers, in the order of the passes
     brings   dict: (module, part) -> the weights that they bring, in order
-    returns  the axes: above the gathers, below them the passes that wait for
-             them, and below these how long each weight is whole
+    returns  the axes: a frame for each pass, in it the gathers above and the
+             matmuls below, and under the frames how long a weight is whole
     raises   ValueError unless as many weights are named as were gathered
     source   chapter 19
     """
     if {key: len(brings[key]) for key in brings} != dict(gathers):
         raise ValueError(f"brings must name {gathers}, got {brings}")
-    ax, pitch, left = canvas(690, 232), 142, 118
-    users = {}
-    for lane, y in (("gathers", 34), ("multiplies", 104), ("whole", 176)):
-        write(ax, left - 14, y, lane, 12, "right")
-    for n, (module, part) in enumerate(gathers):
-        x = left + pitch * n
-        words = f"{module}, {part}"
-        box(ax, x, 88, 128, 32, colour(part), words, size=12)
-        users[module, part] = x
-    for n, (key, weights) in enumerate(brings.items()):
-        for k, weight in enumerate(weights):
-            x = left + pitch * n + 66 * k
-            box(ax, x, 22, 58, 24, colour("network-1"), weight, size=12)
-            user = users[weight, key[1]]
-            end = user + (29 if user <= x else 6)
-            ink = colour("network")
-            arrow(ax, (x + 29, 48), (max(end, x + 29), 85), ink)
-            row, stop = 150 + 30 * (user > x), user + 128
-            wide = stop - x - 29
-            box(ax, x + 29, row, wide, 24, colour("memory-1"), weight, size=12)
-    write(ax, left, 222, "time runs to the right", 11, "left", ink=SOFT)
+    ax, x, short, long = canvas(690, 226), 90, 54, 86
+    for lane, y in (("gathers", 54), ("multiplies", 100), ("whole", 164)):
+        write(ax, x - 14, y, lane, 12, "right")
+    gold, ready, held = colour("network"), {}, []
+    for (module, part), weights in brings.items():
+        here = module in weights  # it waits for a gather of its own pass
+        begin = x + short * here + 6
+        end = begin + long
+        frame(ax, x, 8, end + 6 - x, 118, f"{module}, {part}", size=12)
+        box(ax, begin, 84, long, 32, colour(part), "matmul", size=12)
+        for n, weight in enumerate(weights):
+            at = x + 6 + short * n
+            box(ax, at, 42, short, 24, colour("network-1"), weight, size=12)
+            ready[weight] = at + short
+        came = ready.pop(module)
+        arrow(ax, (came, 66), (max(came, begin + 5), 82), gold)
+        held.append((module, came, end))
+        x = end + 14
+    for n, (weight, came, end) in enumerate(held):
+        row = 142 + 30 * (n > 0 and came < held[n - 1][2])
+        fill = colour("memory-1")
+        box(ax, came, row, end - came, 24, fill, weight, size=12)
+    write(ax, 90, 214, "time runs to the right", 11, "left", ink=SOFT)
     return ax
 
 
