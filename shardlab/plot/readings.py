@@ -52,7 +52,6 @@ def layouts_read(summed, gathered):
     matrix(ax, 404, y, _BROAD, _TALL, *band, name="Tmp", size=12)
     write(ax, 404 + _BROAD / 2, y + 76, "cut along B", 11, ink=SOFT)
     _second(ax, 474, mid, None)
-    write(ax, 502, y + 76, "gathered too", 11, ink=SOFT)
     labelled_arrow(ax, 534, 596, mid, MULTIPLY, "multiply")
     matrix(ax, 620, y, _NARROW, _TALL, *band, label="Out")
     write(ax, 634, y + 76, "cut along B", 11, ink=SOFT)
