@@ -649,6 +649,7 @@ def test_a_picture_opens_by_a_click_and_closes_beside_it(html, open_page):
     assert figure.locator(".image_svg").is_visible()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_on_a_phone_or_in_the_large_figure(
     html, open_page, theme
