@@ -57,16 +57,16 @@ def _listing(ax, x):
     sums = {"axis-x": 0, "axis-y": 0}
     lines = (
         ("axis-x", "AllGather", 3),
-        ("line", "", 90),
+        ("line", "matmul", 0),
         ("axis-y", "AllGather", 1),
-        ("line", "", 120),
+        ("line", "matmul", 0),
         ("axis-y", "ReduceScatter", 1),
         ("axis-x", "ReduceScatter", 3),
     )
     for n, (ink, words, size) in enumerate(lines):
         y = 64 + 17 * n
-        if not words:
-            _rule(ax, (x + 14, x + 14 + size), (y, y), ink=colour("line"))
+        if not size:
+            write(ax, x + 14, y, words, size=12, at="left", ink=SOFT)
             continue
         write(ax, x + 14, y, words, size=12, at="left", ink=colour(ink))
         box(ax, x + 112, y - 5, 26 * size, 9, fill=colour(ink), line=0)
@@ -120,26 +120,26 @@ def predicted_and_compiled(rows, limit):
     figure.subplots_adjust(wspace=0.55)
     wide, near = np.ravel(axes)
     small = list(rows.values())[NEAR:]
-    for ax, first in ((wide, 0), (near, NEAR)):
-        for row, (parts, peak) in enumerate(rows.values()):
-            if row < first:
-                continue
+    for ax, shown in ((wide, range(NEAR)), (near, range(NEAR, len(rows)))):
+        for row in shown:
+            parts, peak = list(rows.values())[row]
             left = 0
             for name, ink in HELD.items():
                 size = parts.get(name, 0) / 1e9
                 ax.barh(row - 0.19, size, 0.34, left=left, color=colour(ink))
                 left += size
             ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
-        ax.set_yticks(range(first, len(rows)), list(rows)[first:])
-        ax.set_ylim(len(rows) - 0.4, first - (1.1 if first else 0.6))
+        ax.set_yticks(shown, [list(rows)[row] for row in shown])
+        ax.set_ylim(shown[-1] + 0.6, shown[0] - 0.6)
+        ax.set(xlabel="GB on a chip" + (", enlarged" if ax is near else ""))
     wide.axvline(limit / 1e9, color=INK, lw=1, ls="--")
-    wide.set(xlabel="GB on a chip")
-    near.set(xlabel="the same, nearer [GB]")
+    words = f"a chip has\n{limit / 1e9:.0f} GB"
+    wide.text(limit / 1e9 + 3, 1.5, words, va="center")
     near.set_xlim(0, 1.1 * max(sum(parts.values()) for parts, _ in small) / 1e9)
     for name, ink in HELD.items():
-        near.bar(0, 0, color=colour(ink), label=name)
-    near.bar(0, 0, color=colour("line"), label="compiler")
-    near.legend(frameon=False, loc="upper left", ncols=2)
+        wide.bar(0, 0, color=colour(ink), label=name)
+    wide.bar(0, 0, color=colour("line"), label="compiler")
+    wide.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.27, 0))
     return wide
 
 
@@ -172,20 +172,22 @@ def knees(chips):
     ):
         smooth = np.geomspace(min(B), max(B), 200)
         ax.plot(smooth, 1e6 * roof(smooth), color=colour(ink), lw=1)
-        ax.plot(
-            B, 1e6 * np.array(seconds), mark, color=colour(ink), label=title
-        )
+        ax.plot(B, 1e6 * np.array(seconds), mark, color=colour(ink))
+        end = (max(B), 1e6 * seconds[-1])
+        how = {"textcoords": "offset points", "va": "center"}
+        ax.annotate(title, end, (9, 0), color=colour(ink), **how)
         for times, side in ((1e6 * np.array(seconds), 1), (None, -1)):
             if times is None:
                 times = 1e6 * roof(np.array(B))
             knee, high = _knee(B, times)
             ax.plot([knee], [high], "|", ms=13, mew=1.2, color=INK, zorder=4)
             how = {"textcoords": "offset points", "ha": "right", "va": "center"}
-            ax.annotate(f"{knee:.0f}", (knee, high), (-4, 11 * side), **how)
+            words = f"{'estimate' if side > 0 else 'roof'} bends: {knee:.0f}"
+            ax.annotate(words, (knee, high), (-4, 11 * side), **how)
     ax.set(xscale="log", yscale="log", xlabel="tokens, B", ylabel="time [µs]")
     ax.set_ylim(34, 1000)
+    ax.set_xlim(6, 1600)
     ticks(ax, [8, 32, 128, 512, 1024], [50, 100, 200, 400, 800])
-    ax.legend(frameon=False)
     return ax
 
 
