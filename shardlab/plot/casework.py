@@ -54,7 +54,7 @@ def dealt_chips(rows, node=None):
         for axis, count in mesh.items():
             wide = _doublings({axis: count}) * unit
             if wide:
-                words = f"{axis} {count}" if wide > 48 else count
+                words = f"{axis} {count}" if wide > 36 else count
                 box(ax, x, y, wide, 24, _fill(axis), words, size=13)
             x += wide
     if node:
@@ -186,7 +186,7 @@ def spent_seconds(rows, notes=None):
     returns  the axes drawn on
     source   chapter 16
     """
-    left, pitch = 160, 62
+    left, pitch = 156, 64
     longest = max(sum(parts.values()) for parts, _ in rows.values())
     bare = all(whole is None for _, whole in rows.values())
     rows = {k: (parts, whole or longest) for k, (parts, whole) in rows.items()}
@@ -196,11 +196,11 @@ def spent_seconds(rows, notes=None):
     for n, (name, (parts, whole)) in enumerate(rows.items()):
         x, y, thin = left, 30 + pitch * n, []
         total = sum(parts.values())
-        write(ax, left - 10, y + 16, name, 13, "right")
+        write(ax, left - 10, y + 16, name, 12, "right")
         for what, size in parts.items():
             wide = size / whole * unit
             named = [f"{what} {size:.2g}", what, ""]
-            words = [w for w in named if 7.2 * len(w) + 6 < wide or not w][0]
+            words = [w for w in named if 6.6 * len(w) + 6 < wide or not w][0]
             if words != named[0] and size > 0.01 * total:
                 thin.append(named[0])
             middle, half = x + wide / 2, 3.7 * len(words) + 5
@@ -214,7 +214,7 @@ def spent_seconds(rows, notes=None):
         x = x if bare else max(x, left + unit)
         said = f"{total:.3g} s" if bare else f"{total:.3g} vs {whole:.3g} s"
         write(ax, x + 8, y + 16, said, 13, "left")
-        below = notes[name] if notes else "and " + ", ".join(thin)
+        below = notes[name] if notes else "also " + ", ".join(thin)
         write(ax, left, y + 42, below if notes or thin else "", 12, "left")
     end, low = left + unit, 12 + pitch * len(rows)
     for n in range(0 if bare else len(rows)):
@@ -284,32 +284,32 @@ def enough_tokens(rows):
     """
     if not rows:
         raise ValueError("rows must hold at least one run, got none")
-    left, right, pitch = 184, 560, 24
+    left, right, pitch = 176, 560, 23
     order = sorted(rows.items(), key=lambda row: -row[1][0] / row[1][1])
     low, high = log2(1 / 4), log2(32)
-    ax, end = canvas(690, 68 + pitch * len(rows)), 30 + pitch * len(rows)
+    ax, end = canvas(690, 64 + pitch * len(rows)), 30 + pitch * len(rows)
 
     def at(ratio):
         return left + (log2(ratio) - low) / (high - low) * (right - left)
 
     ax.plot([at(1)] * 2, [20, end], color=INK, lw=1.5 * POINT, zorder=0.5)
-    write(ax, at(1) - 8, 11, "too few", 13, "right", ink=SOFT)
-    write(ax, at(1) + 8, 11, "enough for FSDP alone", 13, "left", ink=SOFT)
-    write(ax, 684, 11, "has, needs", 13, "right", ink=SOFT)
+    write(ax, at(1) - 8, 11, "too few", 12, "right", ink=SOFT)
+    write(ax, at(1) + 8, 11, "enough for FSDP alone", 12, "left", ink=SOFT)
+    write(ax, 684, 11, "has, needs", 11, "right", ink=SOFT)
     for n, (name, (has, needs, cut)) in enumerate(order):
         y = 40 + pitch * n
-        write(ax, left - 12, y, name, 13, "right")
+        write(ax, left - 12, y, name, 12, "right")
         ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
         ends = sorted((at(1), at(has / needs)))
         ax.plot(ends, [y, y], color=colour("axis-x-2"), lw=3, zorder=1)
         fill = colour("axis-x") if cut else colour("paper")
         ax.plot(at(has / needs), y, "o", ms=8, mfc=fill, mec=colour("axis-x"),
                 mew=1.5, zorder=2)  # fmt: skip
-        write(ax, 684, y, f"{has:,.0f}, {needs:,.0f}", 13, "right")
+        write(ax, 684, y, f"{has:,.0f}, {needs:,.0f}", 12, "right")
     for ratio in (1 / 4, 1 / 2, 1, 2, 4, 8, 16):
-        write(ax, at(ratio), end + 10, f"{Fraction(ratio)}", 12, ink=SOFT)
+        write(ax, at(ratio), end + 10, f"{Fraction(ratio)}", 11, ink=SOFT)
     words = "tokens of a chip over those that hide FSDP"
-    write(ax, (left + right) / 2, end + 28, words, 13)
+    write(ax, (left + right) / 2, end + 27, words, 12)
     return ax
 
 
@@ -323,10 +323,10 @@ def forecasts(points, share=1 / 3):
     returns  the axes drawn on
     source   chapter 16
     """
-    left, right, pitch = 184, 570, 24
+    left, right, pitch = 176, 590, 23
     rows = sorted(points.items(), key=lambda row: -row[1][1] / row[1][0])
     low, high = 0.3, 1.6
-    ax = canvas(690, 68 + pitch * len(rows))
+    ax = canvas(690, 64 + pitch * len(rows))
     end = 30 + pitch * len(rows)
 
     def at(ratio):
@@ -335,12 +335,12 @@ def forecasts(points, share=1 / 3):
     band = at(1 - share), 24, at(1 + share) - at(1 - share), end - 24
     box(ax, *band, colour("surface"), line=0, edge="none", z=0)
     ax.plot([at(1)] * 2, [20, end], color=INK, lw=1.5 * POINT, zorder=0.5)
-    write(ax, at(1) - 8, 11, "too short", 13, "right", ink=SOFT)
-    write(ax, at(1) + 8, 11, "too long", 13, "left", ink=SOFT)
-    write(ax, 684, 11, "forecast, published", 13, "right", ink=SOFT)
+    write(ax, at(1) - 8, 11, "too short", 12, "right", ink=SOFT)
+    write(ax, at(1) + 8, 11, "too long", 12, "left", ink=SOFT)
+    write(ax, 684, 11, "forecast, published", 11, "right", ink=SOFT)
     for n, (name, (whole, ours, hidden, assumed, rival)) in enumerate(rows):
         y = 40 + pitch * n
-        write(ax, left - 12, y, name, 13, "right")
+        write(ax, left - 12, y, name, 12, "right")
         ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
         ends = [at(hidden / whole), at(ours / whole)]
         ax.plot(ends, [y, y], color=colour("network-4"), lw=4, zorder=1)
@@ -349,8 +349,8 @@ def forecasts(points, share=1 / 3):
         fill = colour("paper") if assumed else colour("arithmetic")
         ax.plot(ends[1], y, "o", ms=7, mfc=fill, mec=colour("arithmetic"),
                 mew=1.5, zorder=2)  # fmt: skip
-        write(ax, 684, y, f"{ours:.3g}, {whole:.3g} s", 13, "right")
+        write(ax, 684, y, f"{ours:.3g}, {whole:.3g} s", 12, "right")
     for ratio in (0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6):
-        write(ax, at(ratio), end + 10, f"{ratio:g}", 12, ink=SOFT)
-    write(ax, (left + right) / 2, end + 28, "forecast over published", 13)
+        write(ax, at(ratio), end + 10, f"{ratio:g}", 11, ink=SOFT)
+    write(ax, (left + right) / 2, end + 27, "forecast over published", 12)
     return ax
