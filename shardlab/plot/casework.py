@@ -200,7 +200,8 @@ def spent_seconds(rows, notes=None):
         for what, size in parts.items():
             wide = size / whole * unit
             named = [f"{what} {size:.2g}", what, ""]
-            words = [w for w in named if 6.6 * len(w) + 6 < wide or not w][0]
+            room = wide - 30 if what == "bubble" else wide - 6  # hatching shows
+            words = [w for w in named if 6.6 * len(w) < room or not w][0]
             if words != named[0] and size > 0.01 * total:
                 thin.append(named[0])
             middle, half = x + wide / 2, 3.7 * len(words) + 5
