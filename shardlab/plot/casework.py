@@ -24,10 +24,11 @@ __all__ = [
 ]
 
 _AXES = {"TP": "Y", "PP": "Z", "EP": "X", "CP": "Z", "DP": "X", "pods": "pod"}
-_DARK = {"EP": 3, "CP": 3}  # EP takes chips of DP, CP shares a hue with PP
+# EP takes chips of DP, CP shares a hue with PP.
+_DARK = {"EP": 3, "CP": 3, "TP": 2}
 _AXES |= {"FSDP": "X", "DCN": "pod"}
-_PARTS = {"matmuls": "arithmetic-2", "between": "arithmetic-1"}
-_PARTS |= {"states": "memory-1", "gathered": "memory-3", "logits": "memory-4"}
+_PARTS = {"matmuls": "arithmetic-3", "between": "arithmetic-1"}
+_PARTS |= {"states": "memory-3", "gathered": "memory-1", "logits": "memory-4"}
 _PARTS |= {"activations": "memory-2", "tokens": "axis-x-2"}
 _WORDS = {"matmuls": "matmuls", "between": "between them", "TP": "TP"}
 _WORDS |= {"PP": "PP", "CP": "CP", "EP": "EP", "DP": "DP (ZeRO, FSDP)"}
@@ -44,17 +45,17 @@ def dealt_chips(rows, node=None):
     returns  the axes drawn on; an axis of one chip has no length
     source   chapter 16
     """
-    pitch, left = 30, 128
+    pitch, left = 32, 150
     unit = (686 - left) / max(map(_doublings, rows.values()))
     ax = canvas(690, pitch * len(rows) + 28)
     for n, (name, mesh) in enumerate(rows.items()):
         x, y = left, 24 + n * pitch
-        write(ax, left - 10, y + 11, name, 12, "right")
+        write(ax, left - 10, y + 12, name, 13, "right")
         for axis, count in mesh.items():
             wide = _doublings({axis: count}) * unit
             if wide:
-                words = f"{axis} {count}" if wide > 44 else count
-                box(ax, x, y, wide, 22, _fill(axis), words, size=12)
+                words = f"{axis} {count}" if wide > 36 else count
+                box(ax, x, y, wide, 24, _fill(axis), words, size=13)
             x += wide
     if node:
         end, low = (
@@ -62,8 +63,8 @@ def dealt_chips(rows, node=None):
             24 + pitch * len(rows),
         )
         ax.plot([end, end], [4, low], color=INK, lw=1.5 * POINT, zorder=0.5)
-        write(ax, end + 6, 10, f"a node: {node} chips", 12, "left")
-    write(ax, 686, 10, "each doubling has the same length", 11, "right",
+        write(ax, end + 6, 10, f"a node: {node} chips", 13, "left")
+    write(ax, 686, 10, "each doubling has the same length", 12, "right",
           ink=SOFT)  # fmt: skip
     return ax
 
@@ -93,9 +94,9 @@ def case_card(title, levels, bars=None):
     """
     bars = bars or {}
     most = max(words.count("\n") for *_, words in levels)
-    below = 168 + 16 * most
-    ax = canvas(690, below + 74 * len(bars))
-    write(ax, 12, 14, title, 13, "left", weight="bold")
+    below = 170 + 17 * most
+    ax = canvas(690, below + 78 * len(bars))
+    write(ax, 12, 14, title, 14, "left", weight="bold")
     share, before = min(190, 674 / len(levels)), None
     for n, level in enumerate(levels):
         before = _level(ax, 12 + n * share, level, before)
@@ -104,7 +105,7 @@ def case_card(title, levels, bars=None):
         most[limit] = max(limit, most.get(limit, 0), sum(parts.values()))
     for n, (heading, (parts, limit, words)) in enumerate(bars.items()):
         mark = limit, words, 640 / most[limit]
-        _bar(ax, below + 74 * n, heading, parts, mark)
+        _bar(ax, below + 78 * n, heading, parts, mark)
     return ax
 
 
@@ -113,7 +114,7 @@ def _level(ax, x, level, before):
     name, (rows, columns), axis, words = level
     side = min(140 / columns, 70 / rows, 32)
     y, gap = 54, min(2, side / 6)
-    write(ax, x, 40, name, 12, "left", weight="bold")
+    write(ax, x, 40, name, 13, "left", weight="bold")
     count = rows * ceil(columns)
     for n in range(count):
         row, column = divmod(n, ceil(columns))
@@ -128,39 +129,44 @@ def _level(ax, x, level, before):
         ax.plot([right + 3, x - 2], [y, y], **look)
         ax.plot([right + 3, x - 2], [low, y + side - gap], **look)
     for n, line in enumerate(words.split("\n")):
-        ink = SOFT if n else INK
-        write(ax, x, 140 + 16 * n, line, 12, "left", ink=ink)
+        write(ax, x, 140 + 17 * n, line, 13, "left")
     return x + columns * side - gap, y + rows * side - gap
 
 
 def _bar(ax, y, heading, parts, mark):
     """Parts in a row, each named in it or below it, and a limit."""
     limit, words, unit = mark
-    write(ax, 12, y, heading, 12, "left", weight="bold")
+    write(ax, 12, y, heading, 13, "left", weight="bold")
     x, names = 12, []
     for what, size in parts.items():
         wide, named = size * unit, f"{what} {_short(size)}"
-        fits = 6.8 * len(named) + 6 < wide
-        _segment(ax, (x, y + 14, wide, 26), what, named if fits else "")
+        fits = 7.2 * len(named) + 6 < wide
+        _segment(ax, (x, y + 14, wide, 28), what, named if fits else "")
         names += [] if fits or wide < 1 else [named]
         x += wide
     if names:
         also = "" if len(names) == len(parts) else "also, "
         said = f"{also}from the left: " + ", ".join(names)
-        write(ax, 12, y + 52, said, 11, "left", ink=SOFT)
+        write(ax, 12, y + 54, said, 12, "left")
     end = 12 + limit * unit
-    ax.plot([end, end], [y + 8, y + 46], color=INK, lw=2 * POINT, zorder=3)
+    ax.plot([end, end], [y + 11, y + 48], color=INK, lw=2 * POINT, zorder=3)
     at = "right" if end > 560 else "left" if end < 330 else "middle"
-    write(ax, end, y, words, 12, at)
+    write(ax, end, y, words, 13, at)
 
 
 def _segment(ax, place, what, words=""):
     """A part of a bar in the colour of what it is."""
     if what == "bubble":
-        box(ax, *place, colour("paper"), words, hatch="///", edge=LINE, size=11)
+        box(ax, *place, colour("paper"), hatch="///", edge=LINE)
+        if words:  # on a plate, since hatching hides letters
+            x, y, wide, high = place
+            plate, middle = 7 * len(words) + 6, x + wide / 2
+            place = middle - plate / 2, y + 5, plate, high - 10
+            box(ax, *place, colour("paper"), line=0, edge="none", z=2)
+            write(ax, middle, y + high / 2, words, 13, zorder=4)
         return
     fill = _fill(what) if what in _AXES else colour(_PARTS[what])
-    box(ax, *place, fill, words, size=12)
+    box(ax, *place, fill, words, size=13)
 
 
 def _short(number):
@@ -180,40 +186,42 @@ def spent_seconds(rows, notes=None):
     returns  the axes drawn on
     source   chapter 16
     """
-    left, pitch = 150, 54
+    left, pitch = 156, 64
     longest = max(sum(parts.values()) for parts, _ in rows.values())
     bare = all(whole is None for _, whole in rows.values())
     rows = {k: (parts, whole or longest) for k, (parts, whole) in rows.items()}
     most = max(1, *(sum(p.values()) / whole for p, whole in rows.values()))
     unit = (600 - left) / most
-    ax = canvas(690, 66 + pitch * len(rows))
+    ax = canvas(690, 68 + pitch * len(rows))
     for n, (name, (parts, whole)) in enumerate(rows.items()):
-        x, y, thin = left, 28 + pitch * n, []
-        write(ax, left - 10, y + 14, name, 12, "right")
+        x, y, thin = left, 30 + pitch * n, []
+        total = sum(parts.values())
+        write(ax, left - 10, y + 16, name, 12, "right")
         for what, size in parts.items():
             wide = size / whole * unit
             named = [f"{what} {size:.2g}", what, ""]
-            words = [w for w in named if 6.6 * len(w) + 4 < wide or not w][0]
-            words = "" if what == "bubble" else words
-            thin += [] if words == named[0] or not size else [named[0]]
-            _segment(ax, (x, y, wide, 28), what)
-            middle, half = x + wide / 2, 3.4 * len(words) + 5
+            room = wide - 30 if what == "bubble" else wide - 6  # hatching shows
+            words = [w for w in named if 6.6 * len(w) < room or not w][0]
+            if words != named[0] and size > 0.01 * total:
+                thin.append(named[0])
+            middle, half = x + wide / 2, 3.7 * len(words) + 5
+            hatched = words if what == "bubble" else ""
+            _segment(ax, (x, y, wide, 32), what, hatched)
             if not bare and abs(middle - left - unit) < half:  # beside the line
                 middle = left + unit + half
-            write(ax, middle, y + 14, words, 12, zorder=4)
+            if not hatched:
+                write(ax, middle, y + 16, words, 13, zorder=4)
             x += wide
-        total = sum(parts.values())
         x = x if bare else max(x, left + unit)
         said = f"{total:.3g} s" if bare else f"{total:.3g} vs {whole:.3g} s"
-        write(ax, x + 8, y + 14, said, 12, "left")
+        write(ax, x + 8, y + 16, said, 13, "left")
         below = notes[name] if notes else "also " + ", ".join(thin)
-        write(ax, left, y + 37, below if notes or thin else "", 11, "left",
-              ink=SOFT)  # fmt: skip
+        write(ax, left, y + 42, below if notes or thin else "", 12, "left")
     end, low = left + unit, 12 + pitch * len(rows)
     for n in range(0 if bare else len(rows)):
-        y = 24 + pitch * n
-        ax.plot([end, end], [y, y + 34], color=INK, lw=2 * POINT, zorder=3)
-    write(ax, end, 10, "" if bare else "published", 12)
+        y = 26 + pitch * n
+        ax.plot([end, end], [y, y + 40], color=INK, lw=2 * POINT, zorder=3)
+    write(ax, end, 10, "" if bare else "published", 13)
     _legend(ax, 12, low + 24, {w for p, _ in rows.values() for w in p})
     return ax
 
@@ -222,8 +230,8 @@ def _legend(ax, x, y, present):
     for what, words in _WORDS.items():
         if what in present:
             _segment(ax, (x, y, 16, 14), what)
-            write(ax, x + 22, y + 7, words, 11, "left")
-            x += 38 + 6.3 * len(words)
+            write(ax, x + 22, y + 7, words, 12, "left")
+            x += 40 + 6.7 * len(words)
 
 
 @styled
@@ -240,7 +248,7 @@ def gradient_lives(rows):
     ax = canvas(690, pitch * len(rows) + 4)
     for n, (name, (turns, spans)) in enumerate(rows.items()):
         y = 12 + pitch * n
-        write(ax, 12, y + 11, name, 12, "left", weight="bold")
+        write(ax, 12, y + 11, name, 13, "left", weight="bold")
         for turn, (microbatch, chunk, backward) in enumerate(turns):
             hue = shade("Z", chunk, 2)
             fill = hue if backward else colour("paper")
@@ -255,14 +263,13 @@ def gradient_lives(rows):
             ax.plot(end + 2, low + 13, "v", ms=7, color=colour("network"))
         for chunk in {chunk for chunk, *_ in spans}:
             words = f"gradient, chunk {chunk + 1}"
-            write(ax, left - 8, y + 37 + 22 * chunk, words, 11, "right",
-                  ink=SOFT)  # fmt: skip
-        write(ax, 684, y + 11, f"{len(spans)} scatters", 12, "right")
+            write(ax, left - 8, y + 37 + 22 * chunk, words, 12, "right")
+        write(ax, 684, y + 11, f"{len(spans)} scatters", 13, "right")
         alive = [
             {c for c, a, b in spans if a <= t <= b} for t in range(turn + 1)
         ]
         most = max(map(len, alive))
-        write(ax, 684, y + 48, f"{most} whole", 12, "right")
+        write(ax, 684, y + 48, f"{most} whole", 13, "right")
     return ax
 
 
