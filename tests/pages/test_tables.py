@@ -19,6 +19,11 @@ CUT = """all => all.filter(t => {
     return t.getBoundingClientRect().right > innerWidth; })
     .map(t => t.textContent.slice(0, 60))"""
 
+HANGING = """all => all.filter(cell => {
+    const { paddingLeft, textIndent } = getComputedStyle(cell);
+    return parseFloat(paddingLeft) + parseFloat(textIndent) < 0; })
+    .map(cell => cell.textContent.slice(0, 60))"""
+
 
 def table(*rows):
     head, *body = (
@@ -91,6 +96,7 @@ def test_on_a_phone_rows_of_words_are_cards(html, open_page):
     wide = page.locator("article table.cards")
     assert wide.count() > 0
     assert wide.evaluate_all(CUT) == []
+    assert wide.locator("td").evaluate_all(HANGING) == []
     cell = wide.last.locator("td[data-label]").last
     label = cell.evaluate("e => getComputedStyle(e, '::before').content")
     assert label == f'"{cell.get_attribute("data-label")}"'
