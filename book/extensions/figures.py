@@ -26,6 +26,8 @@ NARROW = 480  # pixels; what is broader scrolls on a phone
 MAX_INLINE, LARGE, MANY = 68_000, 60_000, 120
 DOT = re.compile(r"M([\d.-]+) ([\d.-]+)((?:C(?: ?-?[\d.]+){6}){8})z")
 VARIABLE = re.compile(r"var\(--[\w-]+")
+# A colour beside its variable: the page knows all of them, a file does not.
+BESIDE = re.compile(r"(var\(--[\w-]+), #[0-9a-f]+(?=\))")
 IMG = re.compile(r'<img (?P<rest>[^>]*src="(?P<path>[^"]*_images/[^"]+\.svg)")')
 FONT = re.compile(r"font-family: [^;\"]*(?:; )?")
 GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
@@ -152,9 +154,8 @@ class InlinePictures(SphinxPostTransform):
             path = Path(self.app.srcdir) / image["uri"].lstrip("/")
             if path.suffix != ".svg" or not path.exists():
                 continue
-            text = path.read_text(encoding="utf-8")
-            svg = plain(text)
-            if not VARIABLE.search(svg) or heavy(text, lighten(svg)):
+            svg = plain(path.read_text(encoding="utf-8"))
+            if not VARIABLE.search(svg) or heavy(lighten(svg)):
                 continue
             seen[path] = seen.get(path, 0) + 1
             drawn = Picture(svg=svg, alt=image.get("alt", ""), copy=seen[path])
@@ -187,10 +188,10 @@ def visit_picture(writer, node):
     raise nodes.SkipNode
 
 
-def heavy(text, light):
-    """Whether a picture is too much for a page, as it is and made lighter."""
+def heavy(light):
+    """Whether a picture is too much for a page, made lighter as it is."""
     many = len(re.findall(r"<\w", light)) > MANY
-    return len(light) > MAX_INLINE or (many and len(text) > LARGE)
+    return len(light) > (LARGE if many else MAX_INLINE)
 
 
 def plain(svg):
@@ -228,7 +229,7 @@ def inline(svg, alt, copy=1):
         mark = "v" + hashlib.sha256(svg.encode()).hexdigest()[:8] + f"-{copy}"
         new, kind, style, strips = narrowed(svg, size, mark)
         if kind:  # book.js puts it in the picture's place where it is narrow
-            other = headed(new, alt, kind, style) + strips
+            other = BESIDE.sub(r"\1", headed(new, alt, kind, style)) + strips
             other = f"<template>{other}</template>"
     return f'<div class="output image_svg">{headed(svg, alt)}{other}</div>'
 
