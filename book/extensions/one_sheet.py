@@ -47,7 +47,9 @@ KEPT = re.compile(
     re.DOTALL,
 )
 ASKED = re.compile(r"var\(\s*(--[\w-]+)")
-VARIABLE = re.compile(r"(?<=[{;])(--[\w-]+):((?:\"[^\"]*\"|[^;}\"])*)(;|(?=\}))")
+VARIABLE = re.compile(
+    r"""(?<=[{;])(--[\w-]+):(?:"[^"]*"|[^;}"])*(?:;|(?=\}))"""
+)
 BARE = re.compile(r"(?<=[{};])[^{};@]+\{\}")
 
 
@@ -182,15 +184,18 @@ def without_unasked(css, others):
 
     others   set of variables that somebody else asks for
     """
-    while True:
-        needed = others | set(ASKED.findall(css))
-        fewer = VARIABLE.sub(
-            lambda found: found[0] if found[1] in needed else "", css
+    before = None
+    while css != before:
+        before, needed = css, others | set(ASKED.findall(css))
+        unasked = {m[0] for m in VARIABLE.finditer(css) if m[1] not in needed}
+        css = VARIABLE.sub(
+            lambda found, unasked=unasked: (
+                "" if found[0] in unasked else found[0]
+            ),
+            css,
         )
-        fewer = BARE.sub("", fewer.replace(";}", "}"))
-        if fewer == css:
-            return css
-        css = fewer
+        css = BARE.sub("", css.replace(";}", "}"))
+    return css
 
 
 def joined(folder):
