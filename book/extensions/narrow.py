@@ -1487,6 +1487,8 @@ UNLIKE = (0.8, 1.2), (0.6, 1.4)  # of the mean length of lines of a time
 TIES = 12  # boxes of a time that a cut may split
 LONG = 150  # pixels: longer words of no box may be broken
 SPLIT = 14  # what a cut may cost: shapes that it splits, lines it crosses
+FRAME, LINE = 6, 3  # what a cut through a frame costs, and one line more
+MOVES = 44  # pixels that words may move off a cut
 
 
 def in_strips(items):
@@ -1521,7 +1523,7 @@ def in_strips(items):
 
 
 def in_some_lines(items):
-    """A row in as few lines as it can be read in; or None."""
+    """A row in a few lines, cut where that costs little; or None."""
     shapes = [i for i in items if not i.text or i.words == MARK]
     if not shapes:
         return None
@@ -1530,16 +1532,23 @@ def in_some_lines(items):
     first = [i for i in labels if placed(i)[0] < box[0] + 20]
     ways = [labels, *([first] if len(first) < len(labels) else []), []]
     for before in ways if labels else [[]]:
-        for count in (2, 3, 4):
-            if found := cut_across(items, before, count):
-                return found
+        found = [
+            (cost + LINE * count, pieces)
+            for count in (2, 3, 4)
+            for pieces, cost in [cut_across(items, before, count) or (None, 0)]
+            if pieces
+        ]
+        if found:
+            return min(found, key=lambda way: way[0])[1]
     return None
 
 
 def cut_across(items, labels, count):
     """A row in lines, its labels repeated before each; or None.
 
-    labels   Items that stand left of all shapes"""
+    labels   Items that stand left of all shapes
+    returns  list of Piece, and what the worst cut costs
+    """
     shapes = [i for i in items if not i.text or i.words == MARK]
     edge, box = bounds(shapes), bounds(items)
     gutter = (edge[0], edge[0])
@@ -1554,23 +1563,26 @@ def cut_across(items, labels, count):
     words = [placed(i) for i in others if i.text]
     start = min(edge[0], *(w[0] for w in words)) if words else edge[0]
     end, ways = box[2] + 1, Ways(shapes)
-    places = [start - 1]
+    places, costs = [start - 1], []
+
+    def cost(x):
+        """What a cut costs; words stay whole, and move off it."""
+        lies = [w for w in words if w[0] < x + 2 and w[2] > x - 2]
+        if any(min(x - w[0], w[2] - x) > MOVES for w in lies):
+            return SPLIT + 1
+        return ways.cost(x) + 2 * len(lies)
+
     while len(places) < count:
         ideal = (end - places[-1]) / (count - len(places) + 1)
-        cuts = [
-            x
-            for x in range(
-                int(places[-1] + ideal * 0.75), int(places[-1] + ideal * 1.25)
-            )
-            if not any(w[0] < x + 2 and w[2] > x - 2 for w in words)
-        ]
-        if not cuts:
-            return None
         far = places[-1] + ideal
-        cut = min(cuts, key=lambda x: ways.cost(x) + abs(x - far) / 40)
-        if ways.cost(cut) > SPLIT:
+        cut = min(
+            range(int(far - ideal / 4), int(far + ideal / 4)),
+            key=lambda x: cost(x) + abs(x - far) / 40,
+        )
+        if cost(cut) > SPLIT:
             return None
         places.append(cut)
+        costs.append(cost(cut))
     found = []
     before = (gutter[0], box[1] - 2, gutter[1], box[3] + 2) if labels else ()
     for a, b in zip(places, [*places[1:], end], strict=True):
@@ -1590,7 +1602,7 @@ def cut_across(items, labels, count):
         if before:
             piece = piece._replace(pad=(0, piece.pad[1], 0, piece.pad[3]))
         found.append(piece)
-    return found
+    return found, max(costs)
 
 
 def part_of(item, left, right, box):
@@ -1650,7 +1662,9 @@ class Ways:
         lines = self.slopes
         left, right = lines[:, [0, 2]].min(axis=1), lines[:, [0, 2]].max(axis=1)
         slopes = int(((left < x) & (x < right)).sum())
-        frames = int((split & self.frame).sum())
+        wide = self.boxes[:, 2] - self.boxes[:, 0] > 0.7 * self.wide
+        frames = int((split & self.frame & wide).sum())
+        frames += FRAME * int((split & self.frame & ~wide).sum())
         left, right = self.level[:, 0], self.level[:, 1]
         arrows = int(((left < x) & (x < right)).sum())
         return (
