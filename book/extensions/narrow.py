@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 PHONE = 326  # pixels of the text on the narrowest phone
+USUAL = 341  # pixels of the text on most phones
+ASIDE = 8  # pixels between panels beside each other
 CUT = 312  # pixels of a part that is cut out, and cannot give way
 MARK = "\0"  # the words of a tick or a dot, which keeps its form as letters do
 DRAWN = ("path", "rect", "text", "use")
@@ -1479,6 +1481,7 @@ def trouble_of(items):
 
 
 CROWD = 120  # texts of a picture that are not squeezed if it scrolls anyway
+HOLE = 46  # pixels between rows, where there is nothing, that are left out
 BREAKS = 12  # texts of a picture that are broken
 SLIPS, TOUCH = 2, ("a line", "a mark")  # that can be read all the same
 STRIPS = 10  # of a picture that is cut as lines of text are
@@ -1689,6 +1692,29 @@ def lines_with_legend(items, ties=2):
     return lines + rest if lines else None
 
 
+def closed_up(pieces, items):
+    """Pieces without wide strips of nothing, which are left between panels.
+
+    items    what they show
+    """
+    found = []
+    for group in beside(pieces):
+        piece = pieces[group[0]]
+        inside = [i for i in items if i.tag in piece.tags]
+        bands = runs(inside, 1, HOLE)
+        if len(group) > 1 or piece.squeeze < 1 or piece.gutter or not bands:
+            found += [pieces[n] for n in group]
+            continue
+        left, _, right, _ = piece.box
+        for band in bands:
+            _, top, _, low = bounds(band)
+            tags = tuple(i.tag for i in band)
+            found.append(
+                piece._replace(box=(left, top, right, low), tags=tags)
+            )
+    return found
+
+
 def free(svg, pieces, how=AS_DRAWN):
     """A drawing whose letters and marks keep their size when it is squeezed.
 
@@ -1886,6 +1912,8 @@ def narrowed(svg, size, mark):
     pieces, room, how = form(svg)
     if not pieces:
         return svg, "stays", "", ""
+    if len(pieces) > 1:
+        pieces = closed_up(pieces, items_of(svg, how))
     if room and svg.count("<text") > CROWD:
         return svg, "stays", "", ""  # each would be an element
     frame = (0, 0, *size)
@@ -1899,9 +1927,37 @@ def narrowed(svg, size, mark):
     head = re.match(r"<svg[^>]*>", svg)[0]
     inner = svg[len(head) : svg.rindex("</svg>")]
     svg = f'{head}<g id="{mark}">{inner}</g></svg>'
-    rows = "".join(row(pieces, n, mark) for n in range(len(pieces)))
+    rows = ""
+    for group in beside(pieces):
+        looks = "".join(row(pieces, n, mark) for n in group)
+        if len(group) > 1:
+            looks = f'<div class="beside">{looks}</div>'
+        rows += looks
     strips = f'<div class="strips" aria-hidden="true">{rows}</div>'
     return svg, "parted", "", strips
+
+
+def beside(pieces):
+    """Which Pieces stand in a line: panels of a height that are narrow enough.
+
+    returns  list of lists of their numbers
+    """
+    found = []
+    for n, piece in enumerate(pieces):
+        last = [pieces[k] for k in found[-1]] if found else []
+        wide = sum(p.box[2] - p.box[0] + 2 for p in [*last, piece])
+        alike = all(
+            p.squeeze == 1
+            and not p.gutter
+            and p.box[3] - p.box[1] > ROW
+            and abs(p.box[1] - piece.box[1]) < ROW
+            for p in [*last, piece]
+        )
+        if last and alike and wide + ASIDE * len(last) <= USUAL:
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return found
 
 
 LABELS = "l"  # what is hidden where they have been shown before
