@@ -26,8 +26,6 @@ NARROW = 480  # pixels; what is broader scrolls on a phone
 MAX_INLINE, LARGE, MANY = 68_000, 60_000, 120
 DOT = re.compile(r"M([\d.-]+) ([\d.-]+)((?:C(?: ?-?[\d.]+){6}){8})z")
 VARIABLE = re.compile(r"var\(--[\w-]+")
-# A colour beside its variable: the page knows all of them, a file does not.
-BESIDE = re.compile(r"(var\(--[\w-]+), #[0-9a-f]+(?=\))")
 IMG = re.compile(r'<img (?P<rest>[^>]*src="(?P<path>[^"]*_images/[^"]+\.svg)")')
 FONT = re.compile(r"font-family: [^;\"]*(?:; )?")
 GROUP = re.compile(r"<g>|<g [^>]*>|</g>")
@@ -229,7 +227,7 @@ def inline(svg, alt, copy=1):
         mark = "v" + hashlib.sha256(svg.encode()).hexdigest()[:8] + f"-{copy}"
         new, kind, style, strips = narrowed(svg, size, mark)
         if kind:  # book.js puts it in the picture's place where it is narrow
-            other = BESIDE.sub(r"\1", headed(new, alt, kind, style)) + strips
+            other = headed(new, alt, kind, style) + strips
             other = f"<template>{other}</template>"
     return f'<div class="output image_svg">{headed(svg, alt)}{other}</div>'
 
