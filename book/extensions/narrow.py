@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 PHONE = 326  # pixels of the text on the narrowest phone
-USUAL = 341  # pixels of the text on most phones
+USUAL = 356  # pixels of the text on most phones
 ASIDE = 8  # pixels between panels beside each other
 CUT = 312  # pixels of a part that is cut out, and cannot give way
 MARK = "\0"  # the words of a tick or a dot, which keeps its form as letters do
