@@ -1396,6 +1396,11 @@ def form(svg):
     if pieces:
         return pieces, 0, how
     how, items = Letters(small=True), items_of(svg, Letters(small=True))
+    for part, rest in ((items, []), parted_legend(items)):
+        piece, bad = squeezed(part, PHONE)
+        if all(pair[1] in TOUCH or close(pair, part) for pair in bad):
+            if len({frozenset(pair) for pair in bad}) <= SLIPS:
+                return [piece, *rest], 0, how
     for room in (354, *range(390, 960, 45)):
         piece, bad = squeezed(items, room)
         if not bad or room > size_across(items):
@@ -1423,6 +1428,15 @@ def named_above(svg):
     items, rest = parted_legend(items_of(svg, NAMED_ABOVE))
     piece, bad = squeezed(items, PHONE, heights=HEIGHTS)
     return [piece, *rest] if spills_little(bad) else None
+
+
+def close(pair, items):
+    """Whether two words may stand close: each is in a box of its own."""
+    return all(
+        len(words) == 1
+        or all(i.bound for i in items if i.text and i.words == words)
+        for words in pair
+    )
 
 
 def spills_little(bad):
