@@ -1097,9 +1097,12 @@ def names_before(panels):
     ]
     if len(rows) < 2 or any(before[1:]):
         return []
+    axes = sum(i.words == MARK for panel in panels for i in panel)
     for n, panel in enumerate(panels):
         drawn = [i for i in panel if i.words == MARK or not i.text]
         boxes = [b for i in drawn if (b := placed(i))[3] - b[1] < ROW]
+        if axes == 0:  # rows of bars, each above a line of its own
+            boxes += stacked(drawn)
         filled = [i.box for i in drawn if not i.text and len(i.lines) > 3]
         held = [any(b[1] - 10 < y < b[3] + 10 for b in boxes) for y in rows]
         stray = [
@@ -1110,6 +1113,15 @@ def names_before(panels):
         if not all(held) and (n == 0 or sum(held) < 2 or stray):
             return []
     return before[0]
+
+
+def stacked(shapes):
+    """The boxes of rows of shapes, and of the words that begin above them."""
+    found = [bounds(row) for row in runs(shapes, 1, BAND)]
+    return [
+        (left, top - LEAD * 12, right, low)
+        for left, top, right, low in (found if len(found) > 1 else [])
+    ]
 
 
 def named_again(panels, pieces, room):
@@ -1398,9 +1410,9 @@ def form(svg):
     how, items = Letters(small=True), items_of(svg, Letters(small=True))
     for part, rest in ((items, []), parted_legend(items)):
         piece, bad = squeezed(part, PHONE)
-        if all(pair[1] in TOUCH or close(pair, part) for pair in bad):
-            if len({frozenset(pair) for pair in bad}) <= SLIPS:
-                return [piece, *rest], 0, how
+        few = len({frozenset(pair) for pair in bad}) <= SLIPS
+        if few and all(p[1] in TOUCH or close(p, part) for p in bad):
+            return [piece, *rest], 0, how
     for room in (354, *range(390, 960, 45)):
         piece, bad = squeezed(items, room)
         if not bad or room > size_across(items):
@@ -1723,9 +1735,7 @@ def closed_up(pieces, items):
         for band in bands:
             _, top, _, low = bounds(band)
             tags = tuple(i.tag for i in band)
-            found.append(
-                piece._replace(box=(left, top, right, low), tags=tags)
-            )
+            found.append(piece._replace(box=(left, top, right, low), tags=tags))
     return found
 
 
