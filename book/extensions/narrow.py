@@ -1517,6 +1517,7 @@ TIES = 12  # boxes of a time that a cut may split
 LONG = 150  # pixels: longer words of no box may be broken
 SPLIT = 14  # what a cut may cost: shapes that it splits, lines it crosses
 FRAME, LINE = 6, 3  # what a cut through a frame costs, and one line more
+SLACK = 3  # pixels that words at a cut come out where there is more room
 MOVES = 44  # pixels that words may move off a cut
 
 
@@ -1616,15 +1617,17 @@ def cut_across(items, labels, count):
     before = (gutter[0], box[1] - 2, gutter[1], box[3] + 2) if labels else ()
     for a, b in zip(places, [*places[1:], end], strict=True):
         part = [cut for i in others if (cut := part_of(i, a, b, box))]
-        piece, bad = squeezed(part, room, (1,))
+        piece, bad = squeezed(part, room - 2 * SLACK, (1,))
         if bad or piece.squeeze < 0.45:
             return None
         top, low = (
             n if before else piece.box[k]
             for k, n in ((1, box[1] - 2), (3, box[3] + 2))
         )
+        above, after, below, left = piece.pad
         piece = piece._replace(
             box=(piece.box[0], top, piece.box[2], low),
+            pad=(above, after + SLACK, below, left + SLACK),
             gutter=before,
             labels=tuple(i.tag for i in labels),
         )
