@@ -741,10 +741,12 @@ class Fit:
         """
         raised = self.raised[texts, None]
         inner = boxes + np.where(raised, ABOVE, WITHIN)
+        into = around(boxes, self.shapes) & self.closed & ~raised
+        into &= ~around(self.was[texts], self.bars)
         near = met_by(inner, self.shapes, 0)
         near &= ~raised | self.low  # what is raised covers what it crosses
         if not near.any():
-            return near
+            return into
         rows, shapes = np.nonzero(near)
         counts = self.counts[shapes]
         rows, shapes = np.repeat(rows, counts), np.repeat(shapes, counts)
@@ -756,7 +758,7 @@ class Fit:
         new = ~crossing(self.drawn[lines], before)
         near[:] = False
         near[rows[new], shapes[new]] = True
-        return near
+        return near | into
 
     def settle(self, left, right):
         """Move letters that are in trouble, a little; what stays in trouble.
@@ -887,6 +889,14 @@ def met_by(boxes, others, gap):
         & (b[1] < a[3] + gap / 2)
         & (a[1] < b[3] + gap / 2)
     )
+
+
+def around(boxes, others):
+    """Which of the others hold the middle of boxes: a row for each box."""
+    x = (boxes[:, 0] + boxes[:, 2])[:, None] / 2
+    y = (boxes[:, 1] + boxes[:, 3])[:, None] / 2
+    left, top, right, low = others.T[:, None]
+    return (left < x) & (x < right) & (top < y) & (y < low)
 
 
 WAYS = sorted(
