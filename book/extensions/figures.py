@@ -152,8 +152,9 @@ class InlinePictures(SphinxPostTransform):
             path = Path(self.app.srcdir) / image["uri"].lstrip("/")
             if path.suffix != ".svg" or not path.exists():
                 continue
-            svg = plain(path.read_text(encoding="utf-8"))
-            if not VARIABLE.search(svg) or heavy(lighten(svg)):
+            text = path.read_text(encoding="utf-8")
+            svg = plain(text)
+            if not VARIABLE.search(svg) or heavy(text, lighten(svg)):
                 continue
             seen[path] = seen.get(path, 0) + 1
             drawn = Picture(svg=svg, alt=image.get("alt", ""), copy=seen[path])
@@ -186,10 +187,10 @@ def visit_picture(writer, node):
     raise nodes.SkipNode
 
 
-def heavy(light):
-    """Whether a picture is too much for a page, made lighter as it is."""
+def heavy(text, light):
+    """Whether a picture is too much for a page, as it is and made lighter."""
     many = len(re.findall(r"<\w", light)) > MANY
-    return len(light) > (LARGE if many else MAX_INLINE)
+    return len(light) > MAX_INLINE or (many and len(text) > LARGE)
 
 
 def plain(svg):
