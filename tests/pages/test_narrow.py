@@ -650,6 +650,31 @@ def test_letters_of_films_can_be_read_on_a_phone(html, open_page, width):
             assert min(sizes) >= 10.9
 
 
+@pytest.mark.parametrize("width", [long(360), 390])
+@pytest.mark.parametrize(
+    ("docname", "drawing"),
+    [
+        ("book/explore", ".explore svg"),
+        ("chapters/09_fsdp_and_tp", ".sbs-sweep svg.plot"),
+    ],
+)
+def test_letters_of_what_moves_can_be_read_on_a_phone(
+    html, open_page, docname, drawing, width
+):
+    page = open_page(
+        (html / f"{docname}.html").as_uri(),
+        viewport={"width": width, "height": 844},
+    )
+    page.wait_for_selector(drawing)
+    look.walk(page)
+    sizes = page.locator(f"{drawing} text").evaluate_all(
+        "all => all.map(t => parseFloat(getComputedStyle(t).fontSize)"
+        " * t.getScreenCTM().d)"
+    )
+    assert len(sizes) > 5
+    assert min(sizes) >= 10.9
+
+
 def test_the_halves_of_a_film_stand_below_each_other(html, open_page):
     address = (html / "chapters/13_context_parallelism.html").as_uri()
     page = open_page(address, viewport=PHONE)
