@@ -668,8 +668,8 @@ def test_letters_of_what_moves_can_be_read_on_a_phone(
     page.wait_for_selector(drawing)
     look.walk(page)
     sizes = page.locator(f"{drawing} text").evaluate_all(
-        "all => all.map(t => parseFloat(getComputedStyle(t).fontSize)"
-        " * t.getScreenCTM().d)"
+        "all => all.filter(t => t.checkVisibility()).map(t =>"
+        " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().d)"
     )
     assert len(sizes) > 5
     assert min(sizes) >= 10.9
