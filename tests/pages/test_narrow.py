@@ -668,8 +668,9 @@ def test_letters_of_what_moves_can_be_read_on_a_phone(
     page.wait_for_selector(drawing)
     look.walk(page)
     sizes = page.locator(f"{drawing} text").evaluate_all(
-        "all => all.filter(t => t.checkVisibility()).map(t =>"
-        " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().d)"
+        "all => all.filter(t => t.checkVisibility()).map(t => {"
+        " const m = t.getScreenCTM(); const { fontSize } = getComputedStyle(t);"
+        " return parseFloat(fontSize) * Math.hypot(m.c, m.d); })"
     )
     assert len(sizes) > 5
     assert min(sizes) >= 10.9
