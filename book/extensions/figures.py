@@ -162,7 +162,7 @@ class InlinePictures(SphinxPostTransform):
         for raw in list(self.document.findall(nodes.raw)):
             if found := DRAWN.fullmatch(raw.astext()):
                 drawn = Picture(
-                    svg=f"<svg {found['svg']}",
+                    svg=FONT.sub("", f"<svg {found['svg']}"),
                     alt=unescape(found["alt"]),
                     copy=1,
                 )

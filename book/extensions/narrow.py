@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 PHONE = 326  # pixels of the text on the narrowest phone
+USUAL = 356  # pixels of the text on most phones
+ASIDE = 8  # pixels between panels beside each other
 CUT = 312  # pixels of a part that is cut out, and cannot give way
 MARK = "\0"  # the words of a tick or a dot, which keeps its form as letters do
 DRAWN = ("path", "rect", "text", "use")
@@ -739,10 +741,12 @@ class Fit:
         """
         raised = self.raised[texts, None]
         inner = boxes + np.where(raised, ABOVE, WITHIN)
+        into = around(boxes, self.shapes) & self.closed & ~raised
+        into &= ~around(self.was[texts], self.bars)
         near = met_by(inner, self.shapes, 0)
         near &= ~raised | self.low  # what is raised covers what it crosses
         if not near.any():
-            return near
+            return into
         rows, shapes = np.nonzero(near)
         counts = self.counts[shapes]
         rows, shapes = np.repeat(rows, counts), np.repeat(shapes, counts)
@@ -754,7 +758,7 @@ class Fit:
         new = ~crossing(self.drawn[lines], before)
         near[:] = False
         near[rows[new], shapes[new]] = True
-        return near
+        return near | into
 
     def settle(self, left, right):
         """Move letters that are in trouble, a little; what stays in trouble.
@@ -885,6 +889,14 @@ def met_by(boxes, others, gap):
         & (b[1] < a[3] + gap / 2)
         & (a[1] < b[3] + gap / 2)
     )
+
+
+def around(boxes, others):
+    """Which of the others hold the middle of boxes: a row for each box."""
+    x = (boxes[:, 0] + boxes[:, 2])[:, None] / 2
+    y = (boxes[:, 1] + boxes[:, 3])[:, None] / 2
+    left, top, right, low = others.T[:, None]
+    return (left < x) & (x < right) & (top < y) & (y < low)
 
 
 WAYS = sorted(
@@ -1095,9 +1107,12 @@ def names_before(panels):
     ]
     if len(rows) < 2 or any(before[1:]):
         return []
+    axes = sum(i.words == MARK for panel in panels for i in panel)
     for n, panel in enumerate(panels):
         drawn = [i for i in panel if i.words == MARK or not i.text]
         boxes = [b for i in drawn if (b := placed(i))[3] - b[1] < ROW]
+        if axes == 0:  # rows of bars, each above a line of its own
+            boxes += stacked(drawn)
         filled = [i.box for i in drawn if not i.text and len(i.lines) > 3]
         held = [any(b[1] - 10 < y < b[3] + 10 for b in boxes) for y in rows]
         stray = [
@@ -1108,6 +1123,15 @@ def names_before(panels):
         if not all(held) and (n == 0 or sum(held) < 2 or stray):
             return []
     return before[0]
+
+
+def stacked(shapes):
+    """The boxes of rows of shapes, and of the words that begin above them."""
+    found = [bounds(row) for row in runs(shapes, 1, BAND)]
+    return [
+        (left, top - LEAD * 12, right, low)
+        for left, top, right, low in (found if len(found) > 1 else [])
+    ]
 
 
 def named_again(panels, pieces, room):
@@ -1394,6 +1418,11 @@ def form(svg):
     if pieces:
         return pieces, 0, how
     how, items = Letters(small=True), items_of(svg, Letters(small=True))
+    for part, rest in ((items, []), parted_legend(items)):
+        piece, bad = squeezed(part, PHONE)
+        few = len({frozenset(pair) for pair in bad}) <= SLIPS
+        if few and all(p[1] in TOUCH or close(p, part) for p in bad):
+            return [piece, *rest], 0, how
     for room in (354, *range(390, 960, 45)):
         piece, bad = squeezed(items, room)
         if not bad or room > size_across(items):
@@ -1421,6 +1450,15 @@ def named_above(svg):
     items, rest = parted_legend(items_of(svg, NAMED_ABOVE))
     piece, bad = squeezed(items, PHONE, heights=HEIGHTS)
     return [piece, *rest] if spills_little(bad) else None
+
+
+def close(pair, items):
+    """Whether two words may stand close: each is in a box of its own."""
+    return all(
+        len(words) == 1
+        or all(i.bound for i in items if i.text and i.words == words)
+        for words in pair
+    )
 
 
 def spills_little(bad):
@@ -1479,14 +1517,18 @@ def trouble_of(items):
 
 
 CROWD = 120  # texts of a picture that are not squeezed if it scrolls anyway
+HOLE = 46  # pixels between rows, where there is nothing, that are left out
 BREAKS = 12  # texts of a picture that are broken
 SLIPS, TOUCH = 2, ("a line", "a mark")  # that can be read all the same
 STRIPS = 10  # of a picture that is cut as lines of text are
-APART = 10  # pixels between rows that are cut by themselves
+APART = 5  # pixels between rows that are cut by themselves
 UNLIKE = (0.8, 1.2), (0.6, 1.4)  # of the mean length of lines of a time
 TIES = 12  # boxes of a time that a cut may split
 LONG = 150  # pixels: longer words of no box may be broken
 SPLIT = 14  # what a cut may cost: shapes that it splits, lines it crosses
+FRAME, LINE = 6, 3  # what a cut through a frame costs, and one line more
+SLACK = 3  # pixels that words at a cut come out where there is more room
+MOVES = 44  # pixels that words may move off a cut
 
 
 def in_strips(items):
@@ -1521,7 +1563,7 @@ def in_strips(items):
 
 
 def in_some_lines(items):
-    """A row in as few lines as it can be read in; or None."""
+    """A row in a few lines, cut where that costs little; or None."""
     shapes = [i for i in items if not i.text or i.words == MARK]
     if not shapes:
         return None
@@ -1530,16 +1572,23 @@ def in_some_lines(items):
     first = [i for i in labels if placed(i)[0] < box[0] + 20]
     ways = [labels, *([first] if len(first) < len(labels) else []), []]
     for before in ways if labels else [[]]:
-        for count in (2, 3, 4):
-            if found := cut_across(items, before, count):
-                return found
+        found = [
+            (cost + LINE * count, pieces)
+            for count in (2, 3, 4)
+            for pieces, cost in [cut_across(items, before, count) or (None, 0)]
+            if pieces
+        ]
+        if found:
+            return min(found, key=lambda way: way[0])[1]
     return None
 
 
 def cut_across(items, labels, count):
     """A row in lines, its labels repeated before each; or None.
 
-    labels   Items that stand left of all shapes"""
+    labels   Items that stand left of all shapes
+    returns  list of Piece, and what the worst cut costs
+    """
     shapes = [i for i in items if not i.text or i.words == MARK]
     edge, box = bounds(shapes), bounds(items)
     gutter = (edge[0], edge[0])
@@ -1554,43 +1603,48 @@ def cut_across(items, labels, count):
     words = [placed(i) for i in others if i.text]
     start = min(edge[0], *(w[0] for w in words)) if words else edge[0]
     end, ways = box[2] + 1, Ways(shapes)
-    places = [start - 1]
+    places, costs = [start - 1], []
+
+    def cost(x):
+        """What a cut costs; words stay whole, and move off it."""
+        lies = [w for w in words if w[0] < x + 2 and w[2] > x - 2]
+        if any(min(x - w[0], w[2] - x) > MOVES for w in lies):
+            return SPLIT + 1
+        return ways.cost(x) + 2 * len(lies)
+
     while len(places) < count:
         ideal = (end - places[-1]) / (count - len(places) + 1)
-        cuts = [
-            x
-            for x in range(
-                int(places[-1] + ideal * 0.75), int(places[-1] + ideal * 1.25)
-            )
-            if not any(w[0] < x + 2 and w[2] > x - 2 for w in words)
-        ]
-        if not cuts:
-            return None
         far = places[-1] + ideal
-        cut = min(cuts, key=lambda x: ways.cost(x) + abs(x - far) / 40)
-        if ways.cost(cut) > SPLIT:
+        cut = min(
+            range(int(far - ideal / 4), int(far + ideal / 4)),
+            key=lambda x: cost(x) + abs(x - far) / 40,
+        )
+        if cost(cut) > SPLIT:
             return None
         places.append(cut)
+        costs.append(cost(cut))
     found = []
     before = (gutter[0], box[1] - 2, gutter[1], box[3] + 2) if labels else ()
     for a, b in zip(places, [*places[1:], end], strict=True):
         part = [cut for i in others if (cut := part_of(i, a, b, box))]
-        piece, bad = squeezed(part, room, (1,))
+        piece, bad = squeezed(part, room - 2 * SLACK, (1,))
         if bad or piece.squeeze < 0.45:
             return None
         top, low = (
             n if before else piece.box[k]
             for k, n in ((1, box[1] - 2), (3, box[3] + 2))
         )
+        above, after, below, left = piece.pad
         piece = piece._replace(
             box=(piece.box[0], top, piece.box[2], low),
+            pad=(above, after + SLACK, below, left + SLACK),
             gutter=before,
             labels=tuple(i.tag for i in labels),
         )
         if before:
             piece = piece._replace(pad=(0, piece.pad[1], 0, piece.pad[3]))
         found.append(piece)
-    return found
+    return found, max(costs)
 
 
 def part_of(item, left, right, box):
@@ -1650,7 +1704,9 @@ class Ways:
         lines = self.slopes
         left, right = lines[:, [0, 2]].min(axis=1), lines[:, [0, 2]].max(axis=1)
         slopes = int(((left < x) & (x < right)).sum())
-        frames = int((split & self.frame).sum())
+        wide = self.boxes[:, 2] - self.boxes[:, 0] > 0.7 * self.wide
+        frames = int((split & self.frame & wide).sum())
+        frames += FRAME * int((split & self.frame & ~wide).sum())
         left, right = self.level[:, 0], self.level[:, 1]
         arrows = int(((left < x) & (x < right)).sum())
         return (
@@ -1673,6 +1729,27 @@ def lines_with_legend(items, ties=2):
         empty = TICK if rest else EMPTY
     lines = in_lines(items, ties, empty)
     return lines + rest if lines else None
+
+
+def closed_up(pieces, items):
+    """Pieces without wide strips of nothing, which are left between panels.
+
+    items    what they show
+    """
+    found = []
+    for group in beside(pieces):
+        piece = pieces[group[0]]
+        inside = [i for i in items if i.tag in piece.tags]
+        bands = runs(inside, 1, HOLE)
+        if len(group) > 1 or piece.squeeze < 1 or piece.gutter or not bands:
+            found += [pieces[n] for n in group]
+            continue
+        left, _, right, _ = piece.box
+        for band in bands:
+            _, top, _, low = bounds(band)
+            tags = tuple(i.tag for i in band)
+            found.append(piece._replace(box=(left, top, right, low), tags=tags))
+    return found
 
 
 def free(svg, pieces, how=AS_DRAWN):
@@ -1872,6 +1949,8 @@ def narrowed(svg, size, mark):
     pieces, room, how = form(svg)
     if not pieces:
         return svg, "stays", "", ""
+    if len(pieces) > 1:
+        pieces = closed_up(pieces, items_of(svg, how))
     if room and svg.count("<text") > CROWD:
         return svg, "stays", "", ""  # each would be an element
     frame = (0, 0, *size)
@@ -1885,9 +1964,37 @@ def narrowed(svg, size, mark):
     head = re.match(r"<svg[^>]*>", svg)[0]
     inner = svg[len(head) : svg.rindex("</svg>")]
     svg = f'{head}<g id="{mark}">{inner}</g></svg>'
-    rows = "".join(row(pieces, n, mark) for n in range(len(pieces)))
+    rows = ""
+    for group in beside(pieces):
+        looks = "".join(row(pieces, n, mark) for n in group)
+        if len(group) > 1:
+            looks = f'<div class="beside">{looks}</div>'
+        rows += looks
     strips = f'<div class="strips" aria-hidden="true">{rows}</div>'
     return svg, "parted", "", strips
+
+
+def beside(pieces):
+    """Which Pieces stand in a line: panels of a height that are narrow enough.
+
+    returns  list of lists of their numbers
+    """
+    found = []
+    for n, piece in enumerate(pieces):
+        last = [pieces[k] for k in found[-1]] if found else []
+        wide = sum(p.box[2] - p.box[0] + 2 for p in [*last, piece])
+        alike = all(
+            p.squeeze == 1
+            and not p.gutter
+            and p.box[3] - p.box[1] > ROW
+            and abs(p.box[1] - piece.box[1]) < ROW
+            for p in [*last, piece]
+        )
+        if last and alike and wide + ASIDE * len(last) <= USUAL:
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return found
 
 
 LABELS = "l"  # what is hidden where they have been shown before

@@ -3,7 +3,8 @@
 The theme's own sheet is large, and each of ten sheets is a request that the
 first letter waits for. When all pages are written, the sheets become one, in
 their order, and of the rules of others only those stay whose classes and names
-occur in a page or in a script.
+occur in a page or in a script. Comments, spaces and variables that nothing asks
+for go as well.
 """
 
 import hashlib
@@ -34,6 +35,22 @@ INNER = re.compile(r":(?:not|is|where|has|matches)\((?:[^()]|\([^()]*\))*\)")
 WORD = re.compile(r"[.#](-?[A-Za-z_](?:[\w-]|\\.)*)")
 GROUPS = ("@media", "@supports", "@layer", "@container")
 LEFT_OUT = ("@font-face", "@import", "@charset")  # book.css has the letters
+# Bootstrap's script names the classes of all that it can do. Pages have its
+# tips and its menus.
+PARTS = "scripts/bootstrap.js"
+DONE = re.compile(
+    "tooltip|bs-tooltip|dropdown|show$|fade$|active$|disabled$|collaps"
+)
+# Strings and addresses stand as they are; a comment says nothing to a browser.
+KEPT = re.compile(
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|url\([^)"']*\))|/\*.*?\*/""",
+    re.DOTALL,
+)
+ASKED = re.compile(r"var\(\s*(--[\w-]+)")
+VARIABLE = re.compile(
+    r"""(?<=[{;])(--[\w-]+):(?:"[^"]*"|[^;}"])*(?:;|(?=\}))"""
+)
+BARE = re.compile(r"(?<=[{};])[^{};@]+\{\}")
 
 
 def blocks(css):
@@ -108,11 +125,77 @@ def words(folder):
         text = path.read_text(encoding="utf-8")
         for value in re.findall(r'\s(?:class|id)="([^"]*)"', text):
             known.update(value.split())
+    for path, text in scripts(folder):
+        for string in STRING.findall(text):
+            found = re.findall(r"[A-Za-z_][\w-]*", string)
+            if path.as_posix().endswith(PARTS):
+                found = filter(DONE.match, found)
+            known.update(found)
+    return known
+
+
+def scripts(folder):
+    """The scripts of the pages below a folder: pairs of path and text."""
     for path in (folder / "_static").rglob("*.js"):
         if path.stat().st_size < 300_000:  # larger ones are data
-            for string in STRING.findall(path.read_text(encoding="utf-8")):
-                known.update(re.findall(r"[A-Za-z_][\w-]*", string))
-    return known
+            yield path, path.read_text(encoding="utf-8")
+
+
+def asked(folder):
+    """The variables of CSS that pages, scripts and other sheets speak of."""
+    found = set()
+    for path in folder.rglob("*.html"):
+        found.update(ASKED.findall(path.read_text(encoding="utf-8")))
+    for path in (folder / "_static").glob("*.css"):
+        if path.name != NAME:
+            css = path.read_text(encoding="utf-8")
+            if not any(path.match(name) for name in THEIRS):
+                found.update(ASKED.findall(css))
+    for _, text in scripts(folder):
+        found.update(re.findall(r"--[\w-]+", text))
+    return found
+
+
+def packed(css):
+    """A sheet without comments, and without spaces that say nothing."""
+
+    def smaller(text):
+        text = re.sub(r"\s+", " ", text)
+        text = re.sub(r" ?([{};,]) ?", r"\1", text)
+        text = re.sub(r"(?<=[\w-]): (?=[^;}])", ":", text)
+        text = text.replace(";}", "}")
+        return re.sub(":(?=[;}])", ": ", text)  # a variable without a value
+
+    parts, last = [], 0
+    for found in KEPT.finditer(css):
+        parts += [css[last : found.start()], found[1] or ""]
+        last = found.end()
+    parts.append(css[last:])
+    rest = iter(parts[1::2])
+    whole = smaller(HOLE.join(parts[::2]))
+    return re.sub(HOLE, lambda _: next(rest), whole).strip()
+
+
+HOLE = "\0"  # where a string stood
+
+
+def without_unasked(css, others):
+    """A packed sheet without variables that nothing asks for.
+
+    others   set of variables that somebody else asks for
+    """
+    before = None
+    while css != before:
+        before, needed = css, others | set(ASKED.findall(css))
+        unasked = {m[0] for m in VARIABLE.finditer(css) if m[1] not in needed}
+        css = VARIABLE.sub(
+            lambda found, unasked=unasked: (
+                "" if found[0] in unasked else found[0]
+            ),
+            css,
+        )
+        css = BARE.sub("", css.replace(";}", "}"))
+    return css
 
 
 def joined(folder):
@@ -130,7 +213,7 @@ def joined(folder):
                 return f'url("{target}")'
 
             found.append(URL.sub(moved, css))
-    return "\n".join(found)
+    return without_unasked(packed("\n".join(found)), asked(folder))
 
 
 def version(app):

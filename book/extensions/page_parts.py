@@ -22,6 +22,8 @@ NEEDED = {
     "language_data": None,
 }
 DESCRIPTION = 155  # letters: what search engines show
+FIRST = 1_000  # letters of text that the first screen has
+UNSEEN = re.compile(r"<(script|svg|template|details)\b.*?</\1>", re.DOTALL)
 THEBE = re.compile(
     r'<script type="text/x-thebe-config">.*?</script>\s*'
     r"|<script>kernelName = .*?</script>\s*",
@@ -86,6 +88,16 @@ def describe(doctree):
     return ""
 
 
+def formula_first(body):
+    """Whether a formula stands where a page is opened, which is short.
+
+    body     HTML of the page's text
+    """
+    before, sign, _ = body.partition("<math")
+    words = re.sub("<[^>]*>", "", UNSEEN.sub("", before))
+    return bool(sign) and len(" ".join(words.split())) < FIRST
+
+
 def wanted(entry, body):
     """Whether a page needs a script or a style.
 
@@ -123,6 +135,7 @@ def assemble(app, pagename, templatename, context, doctree):
     context["root_title"] = "Home"
     if doctree is not None:
         context["description"] = describe(doctree)
+    context["formula_first"] = formula_first(body)
 
     def tree(**options):
         one = sidebar.whole(app, tuple(options.items()))

@@ -20,6 +20,24 @@
     form.previousElementSibling.remove();
     form.replaceWith(form.content);
   };
+  /* Words on the cut go to the half that has more of them, and move off it. The
+     title of a row stands before both of its halves. */
+  const partWords = (svg, rest, x) => {
+    const copies = rest.querySelectorAll("text");
+    const boxes = [...svg.querySelectorAll("text")].map((e) => [e, e.getBBox()]);
+    boxes.forEach(([words, { x: left, width }], n) => {
+      const over = left + width - x;
+      if (words.getAttribute("x")?.includes(" ")) return; // digits of many places
+      if (left < x - 1 && over > 1 && !words.closest("[transform], .s")) {
+        const first = over < width / 2;
+        (first ? copies[n] : words).remove();
+        const stays = first ? words : copies[n];
+        stays.setAttribute("transform", `translate(${first ? -over - 3 : x - left + 3} 0)`);
+      } else if (words.matches(".t, [font-weight]") && words.getAttribute("x") < 40 && words.textContent.length > 2) {
+        copies[n].setAttribute("transform", `translate(${x} 0)`);
+      }
+    });
+  };
   const halve = (film) => {
     const x = (film.dataset.middle ??= middle(film));
     film.querySelectorAll("figure > svg:only-of-type").forEach((svg) => {
@@ -36,6 +54,7 @@
         film.style.setProperty("--half", `${wide - x}px`);
       }
       svg.after(rest);
+      partWords(svg, rest, x);
     });
   };
   /* Of a film the moment that is seen is drawn; others wait as text for it. */

@@ -172,6 +172,9 @@ window.Explore = Explore;
   const picture = (width, height, label) =>
     drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
 
+  /* How wide a drawing may be, so that a phone does not shrink its letters. */
+  const broad = (most) => Math.max(290, Math.min(most, document.querySelector(".explore").clientWidth - 34));
+
   /* An instrument: fields above, an answer below that is made anew. */
   const instrument = (id, fields, answer, examples = []) => {
     const box = document.getElementById(id);
@@ -320,7 +323,8 @@ window.Explore = Explore;
   });
 
   function curves(given, at, chips) {
-    const width = 640, height = 300, left = 62, bottom = 44, top = 14;
+    const width = broad(640), height = 300, left = 62, bottom = 44, top = 14;
+    const right = width < 500 ? 92 : 130;
     const svg = picture(width, height, "Arithmetic and communication of the layer against the tokens of a step.");
     const low = Math.max(1, given.B / 256), points = [];
     for (let k = 0; k <= 64; k++) {
@@ -330,7 +334,7 @@ window.Explore = Explore;
     }
     const times = points.flatMap(([, a, b]) => [a, b]).filter((t) => t > 0);
     const [least, most] = [Math.min(...times), Math.max(...times)];
-    const x = (B) => left + ((width - left - 130) * Math.log(B / low)) / Math.log(2 ** 16);
+    const x = (B) => left + ((width - left - right) * Math.log(B / low)) / Math.log(2 ** 16);
     const y = (t) => top + ((height - top - bottom) * Math.log(most / t)) / Math.log(most / least || 2);
     const last = points.at(-1);
     [["arithmetic", "var(--arithmetic)", 1, ""], ["communication", "var(--network)", 2, "6 4"]].forEach(([name, ink, n, dash]) => {
@@ -341,13 +345,13 @@ window.Explore = Explore;
     });
     for (let power = Math.ceil(Math.log10(low)); 10 ** power <= last[0]; power++) {
       svg.append(drawn("line", { x1: x(10 ** power), x2: x(10 ** power), y1: top, y2: height - bottom, stroke: "var(--grid)" }));
-      svg.append(drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": "middle" }, power < 6 ? whole(10 ** power) : `${10 ** (power - 6)}M`));
+      svg.append(drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": "middle" }, power < 6 ? (width < 500 && power > 2 ? `${10 ** (power - 3)}k` : whole(10 ** power)) : `${10 ** (power - 6)}M`));
     }
     for (let power = Math.ceil(Math.log10(least)); 10 ** power <= most; power++)
       svg.append(drawn("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end" }, power < -3 ? `${10 ** (power + 6)} µs` : `${10 ** (power + 3)} ms`));
     svg.append(drawn("line", { x1: x(given.B), x2: x(given.B), y1: top, y2: height - bottom, stroke: "var(--mark)", "stroke-width": 1.5 }));
     svg.append(drawn("text", { x: x(given.B) + 5, y: top + 10, style: "fill:var(--mark)" }, "here"));
-    svg.append(drawn("text", { x: (left + width - 130) / 2, y: height - 6, "text-anchor": "middle" }, `tokens of a step on ${whole(chips)} chips; forward and backward`));
+    svg.append(drawn("text", { x: width < 500 ? width / 2 : (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, `tokens of a step on ${whole(chips)} chips; forward and backward`));
     return element("div", { class: "scroll", tabindex: "0" }, svg);
   }
 
@@ -389,7 +393,9 @@ window.Explore = Explore;
   });
 
   function gantt({ events, makespan }, p) {
-    const left = 58, width = 690, row = 26, svg = picture(width, p * row + 26, `The schedule on ${p} stages over ${makespan} units of time.`);
+    const words = ["light: forward, dark: backward or its input half,", "rose: weight half; an inked edge: second chunk"];
+    const left = 58, width = broad(690), row = 26, lines = width < 600 ? words : [words.join(" ")];
+    const svg = picture(width, p * row + 8 + 18 * lines.length, `The schedule on ${p} stages over ${makespan} units of time.`);
     const unit = (width - left - 4) / makespan;
     const FILL = { F: "var(--forward)", B: "var(--backward)", I: "var(--input-half)", W: "var(--weight-half)" };
     for (let s = 0; s < p; s++) svg.append(drawn("text", { x: 0, y: s * row + 17 }, `stage ${s}`));
@@ -397,7 +403,7 @@ window.Explore = Explore;
       svg.append(drawn("rect", { x: left + start * unit, y: stage * row + 2, width: (end - start) * unit, height: row - 5, fill: FILL[kind], stroke: chunk ? "var(--ink)" : "var(--line)", "stroke-width": chunk ? 1.2 : 0.6 }));
       if ((end - start) * unit > 13) svg.append(drawn("text", { x: left + ((start + end) / 2) * unit, y: stage * row + 17, "text-anchor": "middle", style: "font-size:11px" }, i));
     }
-    svg.append(drawn("text", { x: left, y: p * row + 18 }, "light: forward, dark: backward or its input half, rose: weight half; an inked edge: second chunk"));
+    lines.forEach((line, n) => svg.append(drawn("text", { x: lines.length > 1 ? 0 : left, y: p * row + 18 * (n + 1) }, line)));
     return element("div", { class: "scroll", tabindex: "0" }, svg);
   }
 })();

@@ -1,6 +1,7 @@
 """How the pages look, measured in a browser without a network."""
 
 import re
+import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -13,6 +14,7 @@ from tests.pages.test_pages import (
     parts,
     words_of,
 )
+from tests.tree import ROOT
 
 CHAPTER = "chapters/04_sharded_matmuls"
 EXERCISES = "exercises/03_cost_of_a_collective/03_cost_of_a_collective"
@@ -56,10 +58,40 @@ def test_the_sheet_has_what_pages_show_and_little_else(html):
         assert name in sheet
     for name in (".accordion", ".carousel", ".fa-brands", "fontawesome-webf"):
         assert name not in sheet
-    assert len(sheet) < 170_000  # 510,000 before
+    assert len(sheet) < 145_000  # 510,000 before
+    assert "/*" not in sheet
     for path in re.findall(r'url\("([^")]+)"\)', sheet):
         if not path.startswith("data:"):
             assert (html / "_static" / path).exists(), path
+
+
+def test_a_sheet_is_packed_and_loses_what_nothing_asks_for():
+    sys.path.insert(0, str(ROOT / "book/extensions"))
+    import one_sheet
+
+    css = """/* words */ :root { --a: 1px; --b: var(--c); --c: 2px; --d: ; }
+    a:is(.x, .y) > b { margin: calc(1px + var(--b)) ; content: "; } /* a */" }
+    @media (max-width: 9px) { i { --e: red; } p { color: var(--d) } }"""
+    packed = one_sheet.packed(css)
+    assert packed == (
+        ":root{--a:1px;--b:var(--c);--c:2px;--d: }"
+        'a:is(.x,.y) > b{margin:calc(1px + var(--b));content:"; } /* a */"}'
+        "@media (max-width:9px){i{--e:red}p{color:var(--d)}}"
+    )
+    fewer = one_sheet.without_unasked(packed, {"--a"})
+    assert fewer == packed.replace("i{--e:red}", "")
+    assert "--a" not in one_sheet.without_unasked(packed, set())
+
+
+def test_letters_of_formulas_are_fetched_early_where_one_is_seen_first(html):
+    early = {
+        name: '"stix-two-math"' in (html / f"{name}.html").read_text("utf-8")
+        for name in (
+            "chapters/01_sharded_arrays",
+            "chapters/06_data_parallelism",
+        )
+    }
+    assert list(early.values()) == [True, False]
 
 
 def test_the_sidebar_stands_still_when_a_window_grows(html, open_page):

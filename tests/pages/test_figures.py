@@ -238,3 +238,10 @@ def figures():
     import figures as extension
 
     return extension
+
+
+def test_a_figure_written_as_html_has_the_letters_of_the_page(html):
+    text = (html / "book/machines.html").read_text(encoding="utf-8")
+    article = text[text.index("<article") : text.index("</article>")]
+    assert article.count('class="picture') > 5
+    assert "font-family" not in article

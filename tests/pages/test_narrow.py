@@ -124,6 +124,118 @@ def test_what_stands_left_of_a_row_is_repeated_before_each_part():
     }
 
 
+def frame(x, y, wide, high):
+    return box(x, y, wide, high).replace("fill: var(--grid, #d3d6da)", LINED)
+
+
+LINED = "fill: none; stroke: var(--ink, #14171c)"
+
+
+def test_a_row_is_cut_between_its_frames_and_words_stand_off_the_cut():
+    nodes = [
+        part
+        for x in (0, 180, 360, 540)
+        for part in (
+            frame(x, 0, 110, 120),
+            *(box(x + 10 + 24 * n, 40, 18, 40) for n in range(4)),
+            words("a title", x + 55, 20),
+        )
+    ]
+    arrow = '<path d="M{0} 45L{1} 45" style="fill: none; stroke: #000"/>'
+    below = [
+        part
+        for x in (145, 325, 505)
+        for part in (
+            words("in the gap", x, 145),
+            arrow.format((x - 30) * 0.75, (x + 30) * 0.75),
+        )
+    ]
+    extension = narrow()
+    items = extension.items_of(picture(*nodes, *below))
+    pieces, cost = extension.cut_across(items, [], 2)
+    assert cost < extension.FRAME
+    assert 290 < pieces[0].box[2] == pieces[1].box[0] < 360
+    shown = [{i.words for i in items if i.tag in p.tags} for p in pieces]
+    assert all("in the gap" in texts for texts in shown)
+
+
+def test_rows_with_little_between_them_are_cut_one_by_one():
+    rows = [
+        part
+        for y in (0, 58)
+        for part in (frame(0, y, 700, 51), *row_of(y=y + 5))
+    ]
+    pieces, *_ = narrow().form(picture(*rows))
+    tops = [round(piece.box[1]) for piece in pieces]
+    assert tops == sorted(tops)
+    assert len(set(tops)) == 2
+    assert len(pieces) == 4
+
+
+def columns_of(*heads, wide=140):
+    return [
+        part
+        for n, head in enumerate(heads)
+        for part in (
+            words(head, n * (wide + 70) + wide / 2, 12),
+            *(box(n * (wide + 70), y, wide, 30) for y in (24, 60)),
+        )
+    ]
+
+
+def test_narrow_panels_stand_beside_each_other():
+    extension = narrow()
+
+    def pieces(wide, count=3, high=90):
+        return [
+            extension.Piece((300 * n, 0, 300 * n + wide, high), 1, 0, (0,) * 4)
+            for n in range(count)
+        ]
+
+    assert extension.beside(pieces(140)) == [[0, 1], [2]]
+    assert extension.beside(pieces(110)) == [[0, 1, 2]]
+    assert extension.beside(pieces(200)) == [[0], [1], [2]]
+    assert extension.beside(pieces(140, high=20)) == [[0], [1], [2]]  # legends
+    squeezed = [piece._replace(squeeze=0.9) for piece in pieces(140)]
+    assert extension.beside(squeezed) == [[0], [1], [2]]
+
+
+def test_what_is_empty_within_a_panel_is_left_out():
+    extension = narrow()
+    parts = [*columns_of("one", wide=250), box(0, 150, 250, 30)]
+    items = extension.items_of(picture(*parts))
+    whole = extension.squeezed(items, 326)[0]
+    found = extension.closed_up([whole], items)
+    assert [round(piece.box[1]) for piece in found] == [3, 150]
+    assert set(found[0].tags) | set(found[1].tags) == set(whole.tags)
+
+
+def test_words_in_boxes_of_their_own_may_stand_close():
+    extension = narrow()
+    boxed = [*row_of(count=2, text="sum"), words("free", 400, 90)]
+    items = extension.items_of(picture(*boxed))
+    assert extension.close(("sum", "sum"), items)
+    assert extension.close(("sum", "0"), items)
+    assert not extension.close(("sum", "free"), items)
+
+
+def test_rows_of_bars_have_their_names_in_every_panel():
+    extension = narrow()
+    names = [label(name, 70, y) for name, y in (("alone", 90), ("both", 165))]
+
+    def panel(x, *more):
+        bars = [
+            box(x + 40 * n, base - high, 34, high)
+            for base in (100, 170)
+            for n, high in enumerate((70, 20, 12, 30, 16))
+        ]
+        return list(extension.items_of(picture(*bars, *more)))
+
+    before = extension.names_before([panel(90, *names), panel(410)])
+    assert [item.words for item in before] == ["alone", "both"]
+    assert extension.names_before([panel(90), panel(410)]) == []
+
+
 def test_bars_are_not_cut():
     bars = [
         box(x, y, wide, 20)
@@ -538,6 +650,32 @@ def test_letters_of_films_can_be_read_on_a_phone(html, open_page, width):
             assert min(sizes) >= 10.9
 
 
+@pytest.mark.parametrize("width", [long(360), 390])
+@pytest.mark.parametrize(
+    ("docname", "drawing"),
+    [
+        ("book/explore", ".explore svg"),
+        ("chapters/09_fsdp_and_tp", ".sbs-sweep svg.plot"),
+    ],
+)
+def test_letters_of_what_moves_can_be_read_on_a_phone(
+    html, open_page, docname, drawing, width
+):
+    page = open_page(
+        (html / f"{docname}.html").as_uri(),
+        viewport={"width": width, "height": 844},
+    )
+    page.wait_for_selector(drawing)
+    look.walk(page)
+    sizes = page.locator(f"{drawing} text").evaluate_all(
+        "all => all.filter(t => t.checkVisibility()).map(t => {"
+        " const m = t.getScreenCTM(); const { fontSize } = getComputedStyle(t);"
+        " return parseFloat(fontSize) * Math.hypot(m.c, m.d); })"
+    )
+    assert len(sizes) > 5
+    assert min(sizes) >= 10.9
+
+
 def test_the_halves_of_a_film_stand_below_each_other(html, open_page):
     address = (html / "chapters/13_context_parallelism.html").as_uri()
     page = open_page(address, viewport=PHONE)
@@ -554,6 +692,29 @@ def test_the_halves_of_a_film_stand_below_each_other(html, open_page):
     assert (
         rest.evaluate_all("all => all.some(e => e.checkVisibility())") is False
     )
+
+
+PARTED = """film => {
+    const x = +film.dataset.middle;
+    const [first, rest] = film.querySelectorAll('figure.on > svg');
+    const ends = svg => [...svg.querySelectorAll('text')]
+        .filter(e => !e.getAttribute('x')?.includes(' ')).map(e => {
+            const { x: at, width } = e.getBBox();
+            const moved = e.getAttribute('transform');
+            const by = moved ? parseFloat(moved.slice(10)) : 0;
+            return [at + by, at + by + width, e.textContent]; });
+    return [...ends(first), ...ends(rest)]
+        .filter(([left, right]) => left < x - 1 && x + 1 < right); }"""
+
+
+def test_no_words_of_a_film_are_parted(html, open_page):
+    address = (html / "chapters/13_context_parallelism.html").as_uri()
+    page = open_page(address, viewport=PHONE)
+    look.walk(page)
+    film = page.locator("article .sbs-film.halves").first
+    for _ in range(4):
+        film.get_by_role("button", name="Step").click()
+        assert film.evaluate(PARTED) == []
 
 
 @pytest.mark.parametrize("options", [{}, {"viewport": PHONE}])
