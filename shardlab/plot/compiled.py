@@ -15,6 +15,7 @@ HELD = {
     "kept": "arithmetic",
     "logits": "pod",
 }
+HATCH = {"gathered": "///", "kept": "\\\\\\\\", "logits": "..."}
 NEAR = 3  # the first row whose bars are drawn again on a scale of their own
 SHORT = {
     "all-gather": "AllGather",
@@ -126,7 +127,8 @@ def predicted_and_compiled(rows, limit):
             left = 0
             for name, ink in HELD.items():
                 size = parts.get(name, 0) / 1e9
-                ax.barh(row - 0.19, size, 0.34, left=left, color=colour(ink))
+                look = _looks(name, ink)
+                ax.barh(row - 0.19, size, 0.34, left=left, **look)
                 left += size
             ax.barh(row + 0.21, peak / 1e9, 0.34, color=colour("line"))
         ax.set_yticks(shown, [list(rows)[row] for row in shown])
@@ -137,10 +139,16 @@ def predicted_and_compiled(rows, limit):
     wide.text(limit / 1e9 + 3, 1.5, words, va="center")
     near.set_xlim(0, 1.1 * max(sum(parts.values()) for parts, _ in small) / 1e9)
     for name, ink in HELD.items():
-        wide.bar(0, 0, color=colour(ink), label=name)
+        wide.bar(0, 0, label=name, **_looks(name, ink))
     wide.bar(0, 0, color=colour("line"), label="compiler")
     wide.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.27, 0))
     return wide
+
+
+def _looks(name, ink):
+    """Fill and hatch of what a chip holds, the hatch as pale as the page."""
+    look = {"fc": colour(ink), "ec": colour("paper"), "lw": 0}
+    return look | {"hatch": HATCH.get(name)}
 
 
 CELL = 22  # pixels of a piece, where an AllReduce does another's work

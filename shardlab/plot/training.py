@@ -346,9 +346,15 @@ def _descent(ax, left, names_at, levels, moves, chips):
                 box(ax, x, y, _WIDE, _HIGH, fill)
             elif kind == "tokens":
                 box(ax, x, y + 10, _WIDE, 16, fill)
-            else:
-                held = {"held": _only(k)} if kind == "own" else {}
-                matrix(ax, x, y, _WIDE, _HIGH, ("X", chips), **held)
+            elif kind == "own":
+                cut = ("X", chips)
+                matrix(ax, x, y, _WIDE, _HIGH, cut, held=_only(k))
+            else:  # whole: everybody's rows, and no edge that X cuts
+                high = _HIGH / chips
+                for row in range(chips):
+                    fill = shade("X", row, chips)
+                    box(ax, x, y + row * high, _WIDE, high, fill, edge=LINE)
+                box(ax, x, y, _WIDE, _HIGH, "none", line=1.2, z=1.3)
     for n, (name, ink, words) in enumerate(moves):
         start, end = _level(n) + _HIGH + 3, _level(n + 1) - 3
         middle = (start + end) / 2
