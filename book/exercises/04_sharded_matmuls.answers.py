@@ -2806,3 +2806,111 @@ def round_trip(In, W_in, W_out):
 
 # %% round_trip equivalent: line 8: `jnp.maximum(x @ W_in, 0)` with its arguments reversed
 # The larger of two numbers is the same in either order.
+
+
+# %% biased wrong: three devices, however many there are
+def biased(A, B, D, E, b):
+    size = B.shape[1] // 3
+    start = jax.lax.axis_index("X") * size
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: its piece of the bias on the first columns
+def biased(A, B, D, E, b):
+    C = (A @ B + D @ E).at[:, : b.size].add(b)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: a step of one column from device to device
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X")
+    C = A @ B + D @ E
+    own = jax.lax.dynamic_slice_in_dim(C, start, b.size, 1) + b
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% biased wrong: the bias in place of terms
+def biased(A, B, D, E, b):
+    start = jax.lax.axis_index("X") * b.size
+    C = A @ B + D @ E
+    own = jnp.broadcast_to(b, (len(C), b.size))
+    C = jax.lax.dynamic_update_slice_in_dim(C, own, start, 1)
+    C = jax.lax.psum_scatter(C, "X", scatter_dimension=0, tiled=True)
+    return jnp.maximum(C, 0)
+
+
+# %% narrow wrong: one sum after the other
+wide, tall = ["", "XY"], ["XY", ""]
+cuts = dict(In=wide, W_in=tall, W_out=wide, Out=wide)
+
+
+def narrow(In, W_in, W_out):
+    return jax.lax.psum(jax.lax.psum(In @ W_in, "X"), "Y") @ W_out
+
+
+# %% narrow wrong: gathers the terms
+wide, tall = ["", "XY"], ["XY", ""]
+cuts = dict(In=wide, W_in=tall, W_out=wide, Out=wide)
+
+
+def narrow(In, W_in, W_out):
+    return jax.lax.all_gather(In @ W_in, ("X", "Y")).sum(0) @ W_out
+
+
+# %% narrow wrong: In moves over X, and the middle over Y
+wide = ["", "YX"]
+cuts = dict(In=wide, W_in=["Y", "X"], W_out=["X", "Y"], Out=wide)
+
+
+def narrow(In, W_in, W_out):
+    In = jax.lax.all_gather(In, "X", axis=1, tiled=True)
+    Out = jax.lax.psum(In @ W_in, "Y") @ W_out
+    return jax.lax.psum_scatter(Out, "X", scatter_dimension=1, tiled=True)
+
+
+# %% done wrong: whole seconds
+def done(hops, product):
+    there, free = 0.0, product
+    for hop in hops:
+        there += hop
+        free = max(free, there) + product
+    return int(free)
+
+
+# %% done wrong: products alone
+def done(hops, product):
+    return (len(hops) + 1) * product
+
+
+# %% partial wrong: both places added
+def partial(A, B, x, y, X, Y):
+    width = A.shape[1] // (X * Y)
+    first = (x + y) * width
+    own = slice(first, first + width)
+    return A[:, own] @ B[own]
+
+
+# %% gathers wrong: what a device has before
+def gathers(I, J, K, X, Y):
+    A, B, C = 2 * I * J, 2 * J * K, 2 * I * K
+    sent = {
+        "": C * (1 - 1 / (X * Y)),
+        "A": A * (X - 1) / X + C * (Y - 1) / Y,
+        "B": B * (Y - 1) / Y + C * (X - 1) / X,
+        "AB": A * (X - 1) / X + B * (Y - 1) / Y,
+    }
+    had = {
+        "": C / (X * Y),
+        "A": A / X + C / Y,
+        "B": B / Y + C / X,
+        "AB": A / X + B / Y,
+    }
+    best = min(sent, key=sent.get)
+    return [best, had[best]]

@@ -9,7 +9,7 @@ rings and lines on which blocks are moved hop by hop.
 import functools
 import re
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from math import lcm, prod
 
 import jax
@@ -166,6 +166,8 @@ def check_sliced(A, B):
     """Question 1: how factors lie after the fewest slices, or "send"."""
     asked, got = f"sliced({A}, {B})", student.call("sliced", A, B)
     right = _fewest_slices(tuple(A), tuple(B))
+    if isinstance(got, str) and got != "send":
+        compare.wrong(asked, got, 'the only text to return is "send"')
     if right == "send":
         if not isinstance(got, str):
             compare.wrong(asked, got, _why_not(A, B))
@@ -174,32 +176,40 @@ def check_sliced(A, B):
     if isinstance(got, str):
         many = sum(map(len, right[0] + right[1])) - sum(map(len, A + B))
         reason = (
-            f"{'one slice does' if many == 1 else 'slices do'} it; send nothing"
+            f"{'one slice is' if many == 1 else 'slices are'} enough, so "
+            "nothing need be sent"
             if many
             else "devices can multiply what they have, as it lies"
         )
         compare.wrong(asked, got, reason)
     pair = compare.entries(asked, got, 2)
-    compare.equal(
-        f"{asked}: A",
-        pair[0],
-        right[0],
-        [
-            (A, "you leave A as it is, and its columns do not fit B's rows"),
-            (right[0][::-1], "you have rows and columns exchanged"),
-        ],
-        ("rows", "columns"),
-    )
-    compare.equal(
-        f"{asked}: B",
-        pair[1],
-        right[1],
-        [
-            (B, "you leave B as it is, and its rows do not fit A's columns"),
-            (right[1][::-1], "you have rows and columns exchanged"),
-        ],
-        ("rows", "columns"),
-    )
+    for name, lies, entry, model, fit in (
+        ("A", A, pair[0], right[0], "its columns do not fit B's rows"),
+        ("B", B, pair[1], right[1], "its rows do not fit A's columns"),
+    ):
+        likely = [
+            (list(lies), f"you leave {name} as it is, and {fit}"),
+            (model[::-1], "you have rows and columns exchanged"),
+            *_mistaken_slices(lies, entry, model),
+        ]
+        names = "rows", "columns"
+        compare.equal(f"{name} of {asked}", entry, model, likely, names)
+
+
+def _mistaken_slices(lies, got, right):
+    """What no slice does, or the fewest slices do not, in words."""
+    texts = isinstance(got, list) and all(isinstance(g, str) for g in got)
+    if not texts or len(got) != len(lies):
+        return
+    for before, after in zip(lies, got, strict=True):
+        if not after.startswith(before):
+            yield (
+                got,
+                f"{before!r} became {after!r}; a slice only adds letters, "
+                "behind those that are there",
+            )
+    if len("".join(got)) > len("".join(right)):
+        yield got, "you slice more than is needed; fewer slices do it"
 
 
 def _why_not(A, B):
@@ -217,8 +227,8 @@ def _why_not(A, B):
             "already, along the other dimension"
         )
     return (
-        "a slice goes behind the letters that are there; with other letters "
-        "in front, a device has other parts of J of the two"
+        f"A's columns are cut {left!r} and B's rows {right!r}, which begin "
+        "differently; a slice only adds letters, behind those that are there"
     )
 
 
@@ -304,7 +314,14 @@ def check_gathers(I, J, K, X, Y):
             f"you gather {words} before, which sends {counted[choice]:,} bytes "
             f"from each device; {least:,} are enough",
         )
-    likely = _mistaken_bytes(choice, whole, X, Y, least)
+    likely = [
+        *_mistaken_bytes(choice, whole, X, Y, least),
+        (
+            sent,
+            "those are the factors to gather, and not the bytes: in each "
+            "gather a device sends (n - 1)/n of what its group has in the end",
+        ),
+    ]
     compare.close(f"the bytes of {asked}", sent, least, likely=likely)
 
 
@@ -320,6 +337,9 @@ def _mistaken_bytes(choice, whole, X, Y, least):
     twice = whole["C"] * (over_X + over_Y)
     late = whole["C"] * (over_X + over_Y - over_X * over_Y)
     blocks = {"A": X, "B": Y, "": X * Y}.get(choice, 1)
+    cuts = {"": X * Y, "A": Y, "B": X}  # of C, after the product
+    had = whole["C"] / cuts[choice] if choice in cuts else 0
+    all_but_one = 1 - 1 / (X * Y)
     return [
         (summed(1, 1, whole["C"] * (choice != "AB")), "you give volumes"),
         (summed(x, y, twice), "you gather all of C twice; over Y it is a part"),
@@ -330,8 +350,21 @@ def _mistaken_bytes(choice, whole, X, Y, least):
         ),
         (summed(x / X, y / Y, late / X / Y), "you gather blocks; V is whole"),
         (summed(x / X, y / Y, late / blocks), "you gather blocks; V is whole"),
-        (2 * least, "yours is twice as much; what has an element in bf16?"),
-        (least / 2, "yours is half as much; what has an element in bf16?"),
+        (
+            summed(1 / X, 1 / Y, had),
+            "you give what a device has before; it sends (n - 1)/n",
+        ),
+        (
+            summed(all_but_one, all_but_one, late),
+            "you gather over all devices; X alone cuts A, and Y alone B",
+        ),
+        (
+            summed(x, y, late / (X if before_A else Y)),
+            "you gather a part of C; its other axis is gone with the factor "
+            "that was gathered",
+        ),
+        (2 * least, "yours is twice as much; how many bytes has a bf16?"),
+        (least / 2, "yours is half as much; how many bytes has a bf16?"),
         (least * X * Y, "you count all devices"),
     ]
 
@@ -347,7 +380,21 @@ def grade_gathers():
 # --- 3 to 5: programs --------------------------------------------------------
 
 
-@question.visible("biased", (3, 2, 4, 2, 3), (4, 1, 2, 3, 2))
+def _parts_of_rows(asked, answer, shape, N, *arrays):
+    """What a program returns, if each device returns its rows of an array."""
+    got = answer.run(*arrays)
+    if isinstance(got, np.ndarray) and got.shape not in (shape, ()):
+        part, right = (
+            (rows // N, *others) for rows, *others in (got.shape, shape)
+        )
+        raise WrongAnswer(
+            f"{asked}: each device returns an array of shape {part}; its part "
+            f"has shape {right}"
+        )
+    return got
+
+
+@question.visible("biased", (3, 2, 4, 2, 3), (4, 1, 2, 3, 3))
 def check_biased(N, I, J, L, K, seed=3):
     """Question 3: two products, a bias and one sum, on N devices.
 
@@ -394,6 +441,24 @@ def check_biased(N, I, J, L, K, seed=3):
             for n in range(N)
         ]
 
+    def bias_from(*starts):
+        """The bias, if device n adds its piece from column starts[n] on."""
+        found = np.zeros_like(bias)
+        for start, piece in zip(starts, np.split(bias, N), strict=True):
+            start = min(start, len(bias) - len(piece))
+            found[start : start + len(piece)] += piece
+        return found
+
+    in_place = sum(terms())
+    for n, piece in enumerate(np.split(bias, N)):
+        own = slice(n * K, n * K + K)
+        in_place[:, own] += piece - terms()[n][:, own]
+    first_row = c.copy()
+    first_row[0] += bias
+    elsewhere = (
+        "the bias stands in other columns of C; the piece of device n belongs "
+        "to those from n times its length on"
+    )
     padded = np.split(bias, N)
     placed = [
         np.concatenate([padded[m] * (m == n) for m in range(N)])
@@ -407,7 +472,7 @@ def check_biased(N, I, J, L, K, seed=3):
     own_rows = np.repeat([np.tile(part, N) for part in padded], I, axis=0)
     compare.close(
         asked,
-        answer.run(a, b, d, e, bias),
+        _parts_of_rows(asked, answer, c.shape, N, a, b, d, e, bias),
         np.maximum(c + bias, 0),
         terms=N * (J + L) + 1,
         likely=[
@@ -427,6 +492,23 @@ def check_biased(N, I, J, L, K, seed=3):
             (c + bias, "you forget max(., 0)"),
             (np.maximum(a @ b + bias, 0), "you leave out D E"),
             (np.maximum(c / N + bias / N, 0), "you give the mean"),
+            *(
+                (np.maximum(c + bias_from(*starts), 0), elsewhere)
+                for starts in (
+                    [0] * N,
+                    range(N),
+                    range(0, N * I, I),
+                    range(N * K - K, -1, -K),
+                )
+            ),
+            (
+                np.maximum(in_place, 0),
+                "your piece of b takes the place of a device's term; add it",
+            ),
+            (
+                np.maximum(first_row, 0),
+                "you add the bias to one row; it belongs to every row",
+            ),
         ],
         show=True,
         place=compare.on_devices(I),
@@ -512,7 +594,7 @@ def check_cheapest(N, i, j, k, seed=3, run=True):
     if run:
         compare.close(
             asked,
-            answer.run(a, b),
+            _parts_of_rows(asked, answer, (I, K), N, a, b),
             a @ b,
             terms=J,
             likely=_mistaken_product(a, b, N),
@@ -620,52 +702,61 @@ def check_partial(X, Y, I, J, K, seed=6):
     b = _numbers(draw, X * Y * J, K)
     cuts, rows = np.split(a, X * Y, axis=1), np.split(b, X * Y)
     for (x, y), expected in reversed(_terms(a, b, X, Y).items()):
-        other, here = x * Y + y, y * X + x
-        first, late = here * J, (here + 1) % (X * Y)
-        stride = a[:, (y * Y + x) * J :][:, :J] @ b[(y * Y + x) * J :][:J]
         compare.close(
             f"partial(A, B, {x}, {y}, {X}, {Y})",
             student.call("partial", a, b, x, y, X, Y),
             expected,
-            likely=[
-                (a @ b, "you give the whole sum"),
-                (
-                    cuts[other] @ rows[other],
-                    "you cut by X first; in J_YX the axis Y is the major one",
-                ),
-                (
-                    a[:, y * X + x :: X * Y] @ b[y * X + x :: X * Y],
-                    "you deal columns out; a device has neighbouring ones",
-                ),
-                (
-                    cuts[y] @ rows[y] if y < X * Y else a @ b,
-                    "you leave X out; both axes cut J",
-                ),
-                (
-                    0 * expected,
-                    "yours is nothing, or lies behind the last column; the "
-                    f"first device is 0, and a step along Y passes {X} blocks",
-                ),
-                (
-                    stride,
-                    "a step along Y passes as many blocks as X has devices, "
-                    "not as many as Y has",
-                ),
-                (
-                    cuts[late] @ rows[late],
-                    "you number devices from 1; the first is 0",
-                ),
-                (
-                    a[:, first : first + 1] @ b[first : first + 1],
-                    f"you take one column of A; a device has {J}",
-                ),
-                (
-                    cuts[here].sum(1, keepdims=True) * rows[here].sum(0),
-                    "you add up rows and columns before you multiply; in a "
-                    "matmul each pair is multiplied first",
-                ),
-            ],
+            likely=_mistaken_term(a, b, cuts, rows, (x, y), (X, Y)),
             show=True,
+        )
+
+
+def _mistaken_term(a, b, cuts, rows, place, mesh):
+    """What mistakes of question 5 give, with the mistakes."""
+    (x, y), (X, Y), N = place, mesh, len(cuts)
+    other, here, J = x * Y + y, y * X + x, len(rows[0])
+    first, late = here * J, (here + 1) % N
+    start = (y * Y + x) * J
+    term = cuts[here] @ rows[here]
+    yield a @ b, "you give the whole sum"
+    yield (
+        cuts[other] @ rows[other],
+        "you cut by X first; in J_YX the axis Y is the major one",
+    )
+    yield (
+        a[:, here::N] @ b[here::N],
+        "you deal columns out; a device has neighbouring ones",
+    )
+    yield cuts[y] @ rows[y], "you leave X out; both axes cut J"
+    yield (
+        0 * term,
+        "yours is nothing, or lies behind the last column; the first device "
+        f"is 0, and a step along Y passes {X} blocks",
+    )
+    yield (
+        a[:, start:][:, :J] @ b[start:][:J],
+        "a step along Y passes as many blocks as X has devices, not as many "
+        "as Y has",
+    )
+    yield (
+        cuts[late] @ rows[late],
+        "you number devices from 1; the first is 0",
+    )
+    yield (
+        a[:, first : first + 1] @ b[first : first + 1],
+        f"you take one column of A; a device has {J}",
+    )
+    yield (
+        cuts[here].sum(1, keepdims=True) * rows[here].sum(0),
+        "you add up rows and columns before you multiply; in a matmul each "
+        "pair is multiplied first",
+    )
+    yield term / N, "you give a mean; a term is a sum"
+    for begin, end in combinations(range(N * J + 1), 2):
+        yield (
+            a[:, begin:end] @ b[begin:end],
+            f"you add up j = {begin} to {end - 1}; a device has {J} of the "
+            f"{N * J}, from which on?",
         )
 
 
@@ -786,20 +877,34 @@ FORMULAS = {
                 "D*C/(2*C - D*W/X)",
                 "you took an X-th of the arithmetic for what is saved",
             ),
+            ("(2*C - D*W*(1 - 1/X))/(D*C)", "you have it upside down"),
+            (
+                "2*D*C/(4*C - D*W*(1 - 1/X))",
+                "a multiply-add counts two FLOPs",
+            ),
+            (
+                "D*C/(4*C - 2*D*W*(1 - 1/X))",
+                "yours is half of it; the B on both sides is the same",
+            ),
         ],
     ),
     "width": (
         _width,
         "B D F X C W",
         [
-            ("C/W", "you let (3) do no arithmetic; each chip does an X-th"),
+            (
+                "C/W",
+                "you let (3) do no arithmetic, or scatter (X - 1)/X of V; here "
+                "V bytes take V/W, and each chip does an X-th",
+            ),
             (
                 "2*C*X/(W*(X - 1))",
-                "you AllReduce; a ReduceScatter moves half of it",
+                "yours is twice as much: you AllReduce, or count one FLOP for "
+                "a multiply-add",
             ),
             (
                 "C*X/(2*W*(X - 1))",
-                "what has an element in bf16, and a multiply-add?",
+                "how many bytes has a bf16, and how many FLOPs a multiply-add?",
             ),
             ("C*(X - 1)/(W*X)", "(1 - 1/X) stands on the wrong side"),
             ("C*X/W", "you took an X-th of the arithmetic for what is saved"),
@@ -811,7 +916,11 @@ FORMULAS = {
         "B D F X C W",
         [
             ("D*W/C", "you give where both take equally long"),
-            ("D*W/(6*C)", "you AllReduce; a ReduceScatter moves half of it"),
+            (
+                "D*W/(6*C)",
+                "yours is half as much: you AllReduce, or count one FLOP for a "
+                "multiply-add",
+            ),
             (
                 "D*W/(2*C)",
                 "you AllReduce, and give where both take equally long",
@@ -826,7 +935,10 @@ FORMULAS = {
                 "4*D*W/(3*C)",
                 "three quarters of all time, not of the time of the wires",
             ),
-            ("2*D*W/(3*C)", "what has an element in bf16, and a multiply-add?"),
+            (
+                "2*D*W/(3*C)",
+                "how many bytes has a bf16, and how many FLOPs a multiply-add?",
+            ),
         ],
     ),
     "ratio": (
@@ -853,6 +965,22 @@ FORMULAS = {
             (
                 "(N*M/W + N*M*K/C)/(M*K/W + N*M*K/(X*C))",
                 "you reduce B; what is reduced is the product",
+            ),
+            (
+                "(M*K/W + N*M*K/C)/(N*K/W + N*M*K/(X*C))",
+                "you gather B; it is A that is cut",
+            ),
+            (
+                "M*(2/W + K/C)/(K*(2/W + M/(X*C)))",
+                "a multiply-add counts two FLOPs",
+            ),
+            (
+                "M*((1 - 1/X)/W + K/C)/(K*((1 - 1/X)/W + M/(X*C)))",
+                "you move (X - 1)/X of V; here V bytes take V/W",
+            ),
+            (
+                "Max(N*M/W, N*M*K/C)/Max(N*K/W, N*M*K/(X*C))",
+                "nothing overlaps: a way takes the sum of its two times",
             ),
         ],
     ),
@@ -962,37 +1090,63 @@ def check_quickest(I, J, K, n, C, W, hbm_bw, T_min):
         math, read, wires, hops = parts(cut)
         return max(math, read) + wires + hops
 
-    best = min(map(took, CUTS))
+    best, given = min(map(took, CUTS)), compare.number(asked, seconds)
     math, read, wires, hops = parts(cut)
     if took(cut) > best * (1 + 1e-9):
         compare.wrong(
             asked,
             list(cut),
-            f"your chip computes {math * 1e6:.3g}, reads {read * 1e6:.3g} and "
-            f"waits {(wires + hops) * 1e6:.3g} µs: {took(cut) * 1e6:.4g} in "
-            f"all, and {best * 1e6:.4g} are enough",
+            f"cut like this, a chip computes for {math * 1e6:.3g} µs, reads "
+            f"for {read * 1e6:.3g} meanwhile and then waits for "
+            f"{(wires + hops) * 1e6:.3g}: {took(cut) * 1e6:.4g} in all, where "
+            f"you have {given * 1e6:.4g}, and {best * 1e6:.4g} are enough",
         )
-    work, axes = max(math, read), cut[1] or cut[0] + cut[2]
+    axes = cut[1] or cut[0] + cut[2]
     compare.close(
         f"the seconds of {asked}",
         seconds,
         best,
         likely=[
-            (math + read + wires + hops, "you add reading; it runs beside"),
-            (math + wires + hops, "you leave reading out"),
-            (work, "you leave communication out"),
-            (max(work, wires + hops), "you overlap communication as well"),
-            (work + wires, "you leave the hops out"),
-            (work + wires / (1 - n**-axes) + hops, "you give a limit"),
-            (work + wires / (1 - n**-axes), "you give a limit, without hops"),
-            (work + wires * axes + hops, "you use one axis at a time"),
-            (work + wires + hops / axes, "you count the hops of one axis"),
-            (work + wires + 2 * hops, "you count the hops of lines"),
-            (wires + hops, "you give the communication alone"),
-        ]
-        if axes
-        else [],
+            *_mistaken_seconds(math, read, wires, hops, axes, n),
+            (best * 1e6, "you give microseconds"),
+            (
+                given,
+                f"the way is right, its time is not: a chip computes for "
+                f"{math * 1e6:.4g} µs and reads for {read * 1e6:.4g} "
+                f"meanwhile, then sends for {wires * 1e6:.4g} and hops for "
+                f"{hops * 1e6:.4g}; compare part by part",
+            ),
+        ],
     )
+
+
+def _mistaken_seconds(math, read, wires, hops, axes, n):
+    """What mistakes of question 7 give, with the mistakes."""
+    work = max(math, read)
+    if not axes:
+        return []
+    return [
+        (math + read + wires + hops, "you add reading; it runs beside"),
+        (math + wires + hops, "you leave reading out"),
+        (work, "you leave communication out"),
+        (max(work, wires + hops), "you overlap communication as well"),
+        (work + wires, "you leave the hops out"),
+        (work + wires / (1 - n**-axes) + hops, "you give a limit"),
+        (work + wires / (1 - n**-axes), "you give a limit, without hops"),
+        (work + wires * axes + hops, "you use one axis at a time"),
+        (work + wires + hops / axes, "you count the hops of one axis"),
+        (work + wires + 2 * hops, "you count the hops of lines"),
+        (
+            work + wires + hops * 2 * (n - 1) / n,
+            "you count the hops of lines; along a ring the chip opposite is "
+            "n/2 hops away",
+        ),
+        (
+            work + wires / 2 + hops,
+            "you count W for each way; it is both ways together",
+        ),
+        (wires + hops, "you give the communication alone"),
+    ]
 
 
 def grade_quickest():
@@ -1008,7 +1162,7 @@ def grade_quickest():
     "longer_than",
     (
         [
-            (17, 3, 2, 24, 40, 5),
+            (17, 3, 2, 2, 3, 5),
             (459, 18, 4, 128, 64, 2),
             (90, 7, 6, 36, 216, 1),
         ],
@@ -1071,7 +1225,52 @@ def check_share(points):
             ),
             (
                 "C/(6*W) + 3*n*T*C/(4*I*K*(1 - 1/n**3))",
-                "W is both ways together; what has an element in bf16?",
+                "W is both ways together, and a bf16 has two bytes",
+            ),
+            (
+                "2*C/(3*W) + 3*n*T*C/(4*I*K*(1 - 1/n**3))",
+                "your gather takes twice as long: W is both ways together, and "
+                "a bf16 has two bytes",
+            ),
+            (
+                "2*C/(3*W) + 3*n*T*C/(2*I*K*(1 - 1/n**3))",
+                "yours is twice as much: a multiply-add counts two FLOPs, and "
+                "C is gathered once",
+            ),
+            (
+                "C/(3*W) + 3*n*T*C/(2*I*K*(1 - 1/n**3))",
+                "you go round whole rings; the chip opposite is n/2 hops away",
+            ),
+            (
+                "C/(3*W) + 3*T*C/(2*I*K*(1 - 1/n**3))",
+                "you count one hop along each axis",
+            ),
+            (
+                "C/(3*W) + n**3*T*C/(4*I*K*(1 - 1/n**3))",
+                "you count the hops of one ring of all chips",
+            ),
+            *(
+                (
+                    formula,
+                    "you let a chip that shares do an n-th; all three axes "
+                    "cut, so it does an n**3-th",
+                )
+                for formula in (
+                    "C/(3*W) + 3*n*T*C/(4*I*K*(1 - 1/n))",
+                    "(C*(1 - 1/n**3)/(3*W) + 3*n*T*C/(4*I*K))/(1 - 1/n)",
+                )
+            ),
+            (
+                "C/(3*W) - 3*n*T*C/(4*I*K*(1 - 1/n**3))",
+                "you lost a sign: hops make sharing slower, and J longer",
+            ),
+            (
+                "Max(C/(3*W), 3*n*T*C/(4*I*K*(1 - 1/n**3)))",
+                "nothing overlaps: the hops come besides",
+            ),
+            (
+                "1/(C/(3*W) + 3*n*T*C/(4*I*K*(1 - 1/n**3)))",
+                "you have it upside down",
             ),
         ],
     )
@@ -1159,6 +1358,15 @@ LINES = {  # a block crosses the end of a line so often
             ("4*I*J*(Y - 1)/(X*Y**2*link_bw)", "you charge A; the sum is C"),
             ("4*J*K*(Y - 1)/(Y**2*link_bw)", "you charge B; the sum is C"),
             ("8*I*K*(Y - 1)/(X*Y*link_bw)", "yours is twice too long"),
+            (
+                "4*I*K/(X*Y*link_bw)",
+                "you charge one block; Y - 1 cross the end of a line",
+            ),
+            (
+                "4*I*K*(Y - 1)/(X*link_bw)",
+                "you send all that X leaves of C Y - 1 times; a block is a "
+                "Y-th of it",
+            ),
         ],
     ),
     "training": (
@@ -1183,6 +1391,19 @@ LINES = {  # a block crosses the end of a line so often
             (
                 "4*J*K*(X - 1)/(X*Y*link_bw)",
                 "you charge an AllReduce, or both ways in turn",
+            ),
+            (
+                "2*J*K/(X*Y*link_bw)",
+                "you charge one block; X - 1 cross the end of a line",
+            ),
+            (
+                "2*J*K*(X - 1)/(Y*link_bw)",
+                "you send all that Y leaves of B X - 1 times; a block is an "
+                "X-th of it",
+            ),
+            (
+                "2*I*J*(Y - 1)/(X*Y*link_bw)",
+                "you gather A; its columns are all there",
             ),
         ],
     ),
@@ -1257,6 +1478,7 @@ def check_bounds(points):
     ):
         twice = 2 if number == 0 else 1
         exact = f"{twice}*C*({axis} - 1)/link_bw"
+        alike = "cuts the arithmetic as well as what moves, and cancels"
         compare.formula(
             name,
             student.expression(name),
@@ -1264,17 +1486,37 @@ def check_bounds(points):
             bound(number, name),
             points,
             likely=[
-                (f"{twice}*C*{axis}/link_bw", "you give the limit of V/W"),
+                (
+                    f"{twice}*C*{axis}/link_bw",
+                    f"you give the limit of many chips, without ({axis} - 1)/"
+                    f"{axis}",
+                ),
                 (f"{twice}*C*{axis}/(2*link_bw)", "you give the rule of rings"),
-                (f"{exact}/2", "you have rings, or one half of the sum"),
+                (
+                    f"{exact}/2",
+                    "you have rings, or one half of the sum"
+                    if number == 0
+                    else "you have rings; these are lines",
+                ),
                 (f"2*({exact})", "yours is twice as much"),
                 (
                     f"{twice}*C*({other} - 1)/link_bw",
                     f"you take {other}; over which axis does it move?",
                 ),
-                (f"{exact}/{axis}", f"you divide by {axis}; it cuts both"),
-                (f"{exact}/{other}", f"you divide by {other}; it cuts both"),
-                (f"{exact}*{other}", f"you leave {other} out; it cuts both"),
+                *(
+                    (formula, f"{letter} {alike}")
+                    for formula, letter in (
+                        (f"{exact}/{axis}", axis),
+                        (f"{exact}/{other}", other),
+                        (f"{exact}*{other}", other),
+                        (f"{exact}/({axis}*{other})", f"{axis} or {other}"),
+                    )
+                ),
+                (
+                    f"{3 - twice}*C*({other} - 1)/link_bw",
+                    "you have the two limits exchanged",
+                ),
+                (f"1/({exact})", "you have it upside down"),
                 (f"link_bw*({axis} - 1)/C", "you have C upside down"),
             ],
         )
@@ -1326,22 +1568,24 @@ def _cuts(mesh):
             compare.wrong(asked, said[name], reason)
         found[name] = pair
     if found["In"] != found["Out"]:
-        pair = [found["In"], found["Out"]]
-        reason = "In and Out lie otherwise; the next block could not follow"
-        compare.wrong("cuts", pair, reason)
+        raise WrongAnswer(
+            f"cuts: In is cut {found['In']}, and Out {found['Out']}; cut them "
+            "alike, so that the next block can follow"
+        )
     return {
         name: P(*(tuple(letters) or None for letters in pair))
         for name, pair in found.items()
     }
 
 
-@question.visible("cuts and narrow", (2, 2, 4, 8, 1), (2, 3, 6, 4, 2))
+@question.visible("cuts and narrow", (2, 2, 4, 8, 1), (2, 3, 6, 7, 2))
 def check_narrow(X, Y, B, d, f, seed=8):
     """Question 10: a block with a narrow middle; its layouts and its program.
 
     X, Y  of the mesh
-    B     tokens
-    d, f  a chip's part of D and F, if all cut it
+    B     an N-th of the tokens
+    d, f  a chip's part of D and F, if all cut it; d is more than X and Y
+          times f, or else it would be cheaper to move In over one axis
     seed  of the entries
     """
     mesh, N = {"X": X, "Y": Y}, X * Y
@@ -1371,12 +1615,12 @@ def check_narrow(X, Y, B, d, f, seed=8):
     middle = N * B * N * f * In.itemsize
     enough = 2 * middle * (N - 1) // N
     if answer.sent() > enough:
+        sends = f"your chip sends {answer.sent():,.0f} bytes"
         raise WrongAnswer(
-            f"{asked}: your chip sends {answer.sent():,.0f} bytes, and "
-            f"{enough:,} are enough: In has {In.nbytes:,} bytes and In W_in "
-            f"{middle:,}; which of them should move?"
+            f"{asked}: {sends}, and {enough:,} are enough: "
+            f"{_dearer(answer, N, In.nbytes, middle)}"
         )
-    Out = In @ W_in @ W_out
+    Out, bent = In @ W_in @ W_out, np.maximum(In @ W_in, 0) @ W_out
     compare.close(
         asked,
         answer.run(In, W_in, W_out),
@@ -1384,10 +1628,33 @@ def check_narrow(X, Y, B, d, f, seed=8):
         terms=N * (d + f),
         likely=[
             (Out / N, "you give a mean"),
+            (bent, "you take max in the middle; this block has none"),
             (Out * N, f"yours is {N} times too large: added up twice"),
             *_narrow_mistakes(In, W_in, W_out, X, Y),
         ],
         show=True,
+    )
+
+
+def _dearer(answer, N, wide, middle):
+    """Why a program of question 10 sends too much, in words."""
+    moved = answer.collectives()
+    axes = {hop.axes for hop in moved}
+    sums = all(hop.kind == "all_reduce" for hop in moved)
+    if sums and len(axes) > 1 and all(h.volume == 2 * middle for h in moved):
+        return (
+            "you add up In W_in over one axis and then over the other, all of "
+            "it each time; one sum can go over both"
+        )
+    gathers = all(hop.kind == "all_gather" for hop in moved)
+    if gathers and max(hop.volume for hop in moved) == N * middle:
+        return (
+            "you gather the terms of In W_in; their sum, which is as large as "
+            "one of them, can be made on the way"
+        )
+    return (
+        f"In has {wide:,} bytes and In W_in {middle:,}; which of them should "
+        "move, over both axes?"
     )
 
 
@@ -1429,7 +1696,8 @@ def grade_narrow():
     """Question 10 on other slices."""
     draw = question.draw("narrow")
     for X, Y in ((2, 2), (2, 4), (3, 2)):
-        d, f = int(draw.integers(4, 7)), int(draw.integers(1, 3))
+        f = int(draw.integers(1, 3))
+        d = f * max(X, Y) + int(draw.integers(1, 4))
         check_narrow(X, Y, int(draw.integers(1, 4)), d, f, _seed(draw))
 
 
@@ -1458,6 +1726,14 @@ def _budget(chip, X, Y, B, D, F):
 
 
 BUDGET = ("bytes", "blocks", "math", "reading", "comm")
+COUNTED = {  # said of a number that shows no known mistake
+    "bytes": "counted were a chip's parts of two matrices in bf16",
+    "blocks": "counted was how often the bytes of 1 fit beside a whole matrix",
+    "math": "counted were a chip's FLOPs in both products, over its FLOP/s",
+    "reading": "counted were the bytes of 1, over the bytes/s of its memory",
+    "comm": "counted were a gather of In and a scatter of Out over Y, each "
+    "(Y - 1)/Y of what X leaves, over `hw.axis_bw`",
+}
 
 
 @question.visible(
@@ -1475,7 +1751,12 @@ def check_budget(name, X, Y, B, D, F):
     likely = _mistaken_budget(chip, X, Y, B, D, F, right)
     for words, answer, expected in zip(BUDGET, got, right, strict=False):
         same = compare.equal if words == "blocks" else compare.close
-        same(f"{asked}: {words}", answer, expected, likely=likely[words])
+        known = list(likely[words])
+        if words in BUDGET[2:]:
+            known.append((expected * 1e6, "you give microseconds"))
+        if isinstance(answer, (int, float)):
+            known.append((answer, COUNTED[words]))
+        same(f"{words} of {asked}", answer, expected, likely=known)
     times = dict(zip(BUDGET[2:], right[2:], strict=True))
     if not isinstance(got[5], str) or got[5] not in times:
         compare.wrong(asked, got[5], f"expected one of {', '.join(times)}")
@@ -1500,8 +1781,8 @@ def _mistaken_budget(chip, X, Y, B, D, F, right):
         (room, "you leave no room for the gathered matrix"),
         (
             room - matrix * (Y - 1) / Y,
-            "your gathered matrix takes the place of a part; it is a copy "
-            "besides",
+            "one too many: a gathered matrix takes no part's place, it is a "
+            "copy besides; and a part of a block is none",
         ),
         (room - 2 * matrix, "you gather both matrices"),
         (X * Y * room - matrix, "you fill the memory of all chips"),
@@ -1511,9 +1792,18 @@ def _mistaken_budget(chip, X, Y, B, D, F, right):
             (Y * held, "you count all of both; Y cuts them"),
             (held / X, "X cuts tokens, and no weights"),
             (held / 2, "you have half of it: one of two, or a byte each"),
+            (2 * held, "yours is twice as much; how many bytes has a bf16?"),
         ],
         "blocks": [
             *((left // held, reason) for left, reason in fit),
+            (
+                -((matrix - room) // held),
+                "one too many: a part of a block is none",
+            ),
+            (
+                (room - matrix - 2 * B * D / X) // held,
+                "you keep room for tokens, which were not asked for",
+            ),
             (
                 room // (held + matrix),
                 "you gather one in every block; one block runs at a time",
@@ -1528,6 +1818,11 @@ def _mistaken_budget(chip, X, Y, B, D, F, right):
         "reading": [
             (reading * Y, "you read all of both; Y cuts them"),
             (reading / 2, "you read one of two matrices"),
+            (reading / X, "X cuts tokens, and no weights"),
+            (
+                reading + 2 * B * D / X / chip.hbm_bw,
+                "you read tokens as well; only weights are asked for",
+            ),
         ],
         "comm": [
             (comm * Y / (Y - 1), "you give the limit of many chips"),
@@ -1543,6 +1838,15 @@ def _mistaken_budget(chip, X, Y, B, D, F, right):
                 comm * (X - 1) / X * Y / (Y - 1),
                 "you gather over X; it cuts tokens, which stay apart",
             ),
+            (
+                comm * X / Y * (X - 1) / X * Y / (Y - 1),
+                "you gather over X; it cuts tokens, which stay apart",
+            ),
+            (
+                comm * (X - 1 / Y) * Y / (Y - 1),
+                "you gather over both axes; X cuts tokens, which stay apart",
+            ),
+            (comm * X * F / B, "you move weights; In and Out move"),
         ],
     }
 
@@ -1608,7 +1912,7 @@ def check_round_trip(N, b, D, f, seed=9):
         )
     compare.close(
         asked,
-        answer.run(In, W_in, W_out),
+        _parts_of_rows(asked, answer, In.shape, N, In, W_in, W_out),
         np.maximum(In @ W_in, 0) @ W_out,
         terms=N * f * D,
         likely=_mistaken_trip(In, W_in, W_out, N),
@@ -1630,15 +1934,15 @@ def _refuse_other_messages(asked, answer, N, piece):
         ways = {(there - here) % N for here, there in pairs}
         if ways != {1}:
             raise WrongAnswer(
-                f"{asked}: your messages go {sorted(ways)} places on; each "
-                "chip sends to the next one only"
+                f"{asked}: your messages go {', '.join(map(str, sorted(ways)))}"
+                " places on; each chip sends to the next one only"
             )
         sent += hop.times
     if sent > 2 * (N - 1):
         raise WrongAnswer(
             f"{asked}: over each wire go {sent} of your pieces, and "
-            f"{2 * (N - 1)} are enough: where does a sum begin that needs "
-            f"{N - 1} hops to its home?"
+            f"{2 * (N - 1)} are enough: a sum of N terms needs N - 1 hops and "
+            "ends at home; where does it begin?"
         )
 
 
@@ -1668,7 +1972,10 @@ def _mistaken_trip(In, W_in, W_out, N):
         (np.maximum(Out, 0), "max stands between the products, not at the end"),
         (sum(plain), "you leave max out"),
         (np.maximum(sum(plain), 0), "max stands between the two products"),
-        (early, "your sums stop one chip before their home"),
+        (
+            early,
+            "your sums stay where they are, or stop one chip before their home",
+        ),
         (standing, "at every stop you add the term of a chip's own rows"),
         *_trips(terms, N),
     ]
@@ -1722,10 +2029,10 @@ def _simulated_end(hops, product):
 @question.visible(
     "done",
     ([1, 5], 3.0),
-    ([5, 1, 1], 2.0),
+    ([7, 1, 1], 2.0),
     ([1, 1, 1, 1], 3.0),
     ([1, 1, 5], 2.0),
-    ([4, 4], 3.0),
+    ([4, 4], 2.5),
 )
 def check_done(hops, product):
     """Question 13: when the last product of a collective matmul is done."""
@@ -1757,7 +2064,28 @@ def check_done(hops, product):
             (busy, "your own block takes no time"),
             (there + product, "your last block finds the chip idle"),
             (right - product, "you leave out a product"),
-            (right + product, "you count a product too many"),
+            (int(right), "you round; seconds need not be whole"),
+            (
+                right + product,
+                "you count a product too many, or let the first hop wait for "
+                "your own product",
+            ),
+            (
+                N * product,
+                "you count products alone; late blocks are waited for",
+            ),
+            (
+                max(N * product, max(hops) * len(hops) + product),
+                "you let all hops take as long as the longest",
+            ),
+            (
+                product + len(hops) * max(product, *hops),
+                "you let all hops take as long as the longest",
+            ),
+            (
+                max(N * product, hops[0] * len(hops) + product),
+                "you let all hops take as long as the first",
+            ),
         ],
     )
 
@@ -1768,4 +2096,4 @@ def grade_done():
     check_done([7, 1, 1, 1, 1], 3.0)
     for chips in (2, 5, 8):
         hops = draw.integers(1, 9, chips - 1).tolist()
-        check_done(hops, float(draw.integers(1, 9)))
+        check_done(hops, float(draw.integers(2, 18)) / 2)
