@@ -358,15 +358,26 @@ def _mistaken_bytes(choice, whole, X, Y, least):
             summed(all_but_one, all_but_one, late),
             "you gather over all devices; X alone cuts A, and Y alone B",
         ),
-        (
-            summed(x, y, late / (X if before_A else Y)),
-            "you gather a part of C; its other axis is gone with the factor "
-            "that was gathered",
-        ),
         (2 * least, "yours is twice as much; how many bytes has a bf16?"),
         (least / 2, "yours is half as much; how many bytes has a bf16?"),
+        *_mistaken_part(choice, summed(x, y, late / (X if before_A else Y))),
         (least * X * Y, "you count all devices"),
     ]
+
+
+def _mistaken_part(choice, sent):
+    """Bytes if a part of C is gathered where one factor was, with the reason.
+
+    It may be half of what is right, as with bytes of another type, so it
+    stands behind them.
+    """
+    if choice not in ("A", "B"):
+        return []
+    reason = (
+        "you gather a part of C; its other axis is gone with the factor "
+        "that was gathered"
+    )
+    return [(sent, reason)]
 
 
 def grade_gathers():
@@ -756,7 +767,7 @@ def _mistaken_term(a, b, cuts, rows, place, mesh):
         yield (
             a[:, begin:end] @ b[begin:end],
             f"you add up j = {begin} to {end - 1}; a device has {J} of the "
-            f"{N * J}, from which on?",
+            f"{N * J}, and not from there on",
         )
 
 
