@@ -336,7 +336,8 @@ def tokens_to_heads(queries=8, groups=2, chips=4):
             arrow(ax, start, (456, y + 1.5 * row), *look)
     middle = (58 + beside + groups * side + 456) / 2
     write(ax, middle, 60, "AllToAll", 13, weight="bold")
-    words = f"what chip 1 sends: {share:g} heads of Q to each"
+    few = max(1, groups // chips)
+    words = f"what chip 1 sends to each: {share:g} heads of Q, {few} of K"
     write(ax, 58, top + pitch * chips - 4, words, 12, "left", ink=SOFT)
     return ax
 
@@ -448,7 +449,7 @@ def best_ways(maps, across, down, ways, within=None):
     maps     dict: title -> dict: (down, across) -> (way, number in the cell)
     across   dict: size -> words below its column
     down     dict: size -> words beside its row, the uppermost first
-    ways     dict: way -> (letter in its cells, fills): three colours, of
+    ways     dict: way -> (letter or short word, fills): three colours, of
              cells below 1, below 10, and of all others
     within   dict: title -> cells that a heavy line parts from the others
     returns  the axes drawn on
@@ -491,7 +492,8 @@ def best_ways(maps, across, down, ways, within=None):
     for n, (name, (letter, fills)) in enumerate(ways.items()):
         x, y = left + n * 116, low + 54
         for k, fill in enumerate(fills):
-            box(ax, x + 16 * k, y, 16, 22, fill, letter, size=12)
+            inside = letter if len(letter) == 1 else ""  # a word: beside
+            box(ax, x + 16 * k, y, 16, 22, fill, inside, size=12)
         write(ax, x + 56, y + 11, name, 12, "left")
     words = "exposed: below 1, below 10, and more percent"
     write(ax, left + 352, low + 65, words, 12, "left", ink=SOFT)
