@@ -38,14 +38,11 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.status
 	@$(PY) -m tools.checks
 
-TESTS = $(PY) -m pytest -n $(WORKERS) --no-loadscope-reorder -q --durations=10
-WORKERS = 2
+TESTS = $(PY) -m pytest -n 2 --no-loadscope-reorder -q --durations=10
 
 NOTEBOOKS = --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 600 \
 	$(if $(ACCOUNT),-p bench.account --account "$(ACCOUNT)")
 
-# One more than cores: many of these tests wait for a browser or a kernel.
-test: WORKERS = 3
 test: programs  ## the tests: all chapters, all values, all pages
 	@echo "running the tests on two cores: about ten minutes"
 	@$(TESTS) $(NOTEBOOKS) tests chapters

@@ -149,6 +149,7 @@ def test_workers_killed_at_random_lose_nothing(root):
     assert all(count <= 2 for count in counts.values())
 
 
+@pytest.mark.long
 def test_a_killed_batch_goes_on_where_it_was(root):
     hand_in(root, **{f"s{n:02}": "sleep 0.2" for n in range(16)})
     driver = start(root)

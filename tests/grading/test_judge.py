@@ -326,6 +326,7 @@ def place(x):
 """
 
 
+@pytest.mark.long
 def test_time_that_is_used_up_buys_no_second_guess(sample):
     answers = {"local_bytes": GUESS, "place": SLEEP}
     row = rows.Row("", 0, "blank", answers, seconds=(2, 60))
@@ -370,6 +371,7 @@ def test_a_sandbox_that_does_not_start_is_no_zero(sample, monkeypatch):
         task(sample, "tom", rows.Row("", 0, "simple"))
 
 
+@pytest.mark.long
 def test_a_cell_that_hangs_when_run_again_costs_no_other():
     with notebook(cell=3) as book:
         book.run(0, "x = 3")

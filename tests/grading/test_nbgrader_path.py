@@ -154,6 +154,7 @@ sys.exit(__main__.main(sys.argv[2:], "."))
 """
 
 
+@pytest.mark.long
 def test_without_a_sandbox_nothing_is_graded(tmp_path):
     shutil.copytree(ROOT / f"solutions/{STEM}", tmp_path / f"solutions/{STEM}")
     (tmp_path / "submissions/ada").mkdir(parents=True)

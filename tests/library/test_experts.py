@@ -71,7 +71,7 @@ def sent_one_by_one(rows, space, my, out, their, into, *, axis_name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("k", [pytest.param(1, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize("ragged", [False, True])
 def test_without_slots_nothing_is_dropped(arrays, k, ragged, monkeypatch):
     monkeypatch.setattr(dropless, "ragged_all_to_all", sent_one_by_one)
@@ -205,7 +205,7 @@ def test_what_a_router_refuses(call, words):
         call(scores_of())
 
 
-@pytest.mark.slow
+@pytest.mark.long  # chapter 14 trains the same router
 def test_a_trained_router_plays_favourites_unless_it_is_held():
     runs = {b: moe.train(b, steps=300) for b in moe.BALANCES}
     late = {

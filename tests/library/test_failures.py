@@ -189,6 +189,7 @@ def test_without_a_fault_it_is_data_parallelism(run):
         np.testing.assert_allclose(copies[3], alone, atol=1e-5)
 
 
+@pytest.mark.long  # chapter 17 runs the same step, with the same faults
 @pytest.mark.parametrize(
     ("place", "different"), [("weight", 2), ("gradient", 1), ("sum", 2)]
 )
@@ -203,6 +204,7 @@ def test_copies_differ_unless_the_fault_was_before_the_sum(
     assert any((a != b).any() for a, b in pairs)
 
 
+@pytest.mark.long
 def test_the_worst_bit_of_a_weight_is_seen_in_the_loss(run):
     fault = faults.PLACES.index("weight"), 5, 30
     wrong, right = run[0](fault)[0][1][0], run[0](faults.NOWHERE)[0][1][0]

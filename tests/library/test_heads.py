@@ -59,7 +59,7 @@ SIZES = [
     pytest.param(1, (8, 8, 2, 1, 4), id="one chip", marks=LONG),
     pytest.param(2, (6, 8, 2, 3, 4), id="grouped"),
     pytest.param(4, (12, 16, 4, 1, 4), id="a head each", marks=LONG),
-    pytest.param(4, (10, 24, 8, 2, 3), id="two groups each"),
+    pytest.param(4, (10, 24, 8, 2, 3), id="two groups each", marks=LONG),
     pytest.param(8, (16, 16, 8, 1, 2), id="eight chips", marks=LONG),
 ]
 

@@ -147,7 +147,16 @@ def test_no_token_sees_a_later_one():
 # --- the same numbers, and what is held ---------------------------------------
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+# Chapter 15 runs a step under all of them, and compares as much.
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        if name in ("dp", "fsdp_tp")
+        else pytest.param(name, marks=pytest.mark.long)
+        for name in STRATEGIES
+    ],
+)
 def test_a_training_step_is_that_of_one_chip(name):
     found = seen.evidence_of(name)
     assert max(found.loss, found.gradients, found.step) < CLOSE

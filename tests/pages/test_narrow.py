@@ -770,7 +770,7 @@ def test_a_wide_window_shows_pictures_as_they_were_drawn(html, open_page):
     assert changed == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"viewport": PHONE}])
+@pytest.mark.parametrize("options", [{}, long({"viewport": PHONE})])
 @pytest.mark.parametrize("kind", [".image_svg", ".sbs-film"])
 def test_a_figure_opens_by_keyboard_and_goes_back(
     html, open_page, options, kind

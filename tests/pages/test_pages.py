@@ -100,7 +100,16 @@ def test_a_page_has_no_more_elements_than_a_phone_bears(visits, docname):
     assert visits[docname].nodes <= look.MAX_NODES
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+# test_narrow.py asks all chapters at once.
+@pytest.mark.parametrize(
+    "docname",
+    [
+        pytest.param(name, marks=pytest.mark.long)
+        if name.startswith("chapters/")
+        else name
+        for name in DOCNAMES
+    ],
+)
 def test_a_page_fits_a_phone(html, chromium, docname):
     context = chromium.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
