@@ -166,7 +166,7 @@ def check_sliced(A, B):
     """Question 1: how factors lie after the fewest slices, or "send"."""
     asked, got = f"sliced({A}, {B})", student.call("sliced", A, B)
     right = _fewest_slices(tuple(A), tuple(B))
-    if isinstance(got, str) and got != "send":
+    if isinstance(got, str) and compare.shown(got) != compare.shown("send"):
         compare.wrong(asked, got, 'the only text to return is "send"')
     if right == "send":
         if not isinstance(got, str):
