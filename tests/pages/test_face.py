@@ -1,5 +1,6 @@
 """How the pages look, measured in a browser without a network."""
 
+import contextlib
 import re
 import sys
 
@@ -17,6 +18,7 @@ from tests.pages.test_pages import (
 from tests.tree import ROOT
 
 CHAPTER = "chapters/04_sharded_matmuls"
+HOME = "http://book.invalid/"  # what a test answers instead of a server
 EXERCISES = "exercises/03_cost_of_a_collective/03_cost_of_a_collective"
 
 
@@ -45,9 +47,12 @@ def test_a_page_waits_for_one_sheet_and_for_no_script(html, docname):
     text = (html / f"{docname}.html").read_text(encoding="utf-8")
     head = text.partition("</head>")[0]
     sheets = re.findall('<link [^>]*rel="stylesheet"[^>]*>', head)
-    own = [s for s in sheets if "landing.css" in s]
+    own = [s for s in sheets if "landing.css" in s or "letters.css" in s]
     assert len(sheets) - len(own) == 1
-    assert "_static/page.css" in sheets[0]
+    (waited_for,) = [s for s in sheets if s not in own]
+    assert "_static/page.css" in waited_for
+    seen = re.sub("<noscript>.*?</noscript>", "", head, flags=re.DOTALL)
+    assert 'letters.css"' in seen and not re.search("<link [^>]*letters", seen)
     waited = re.findall(r"<script (?![^>]*defer)[^>]*src=[^>]*>", text)
     assert waited == []
 
@@ -446,3 +451,31 @@ def test_only_the_page_itself_is_marked_among_all(html, open_page):
     )
     assert len(marked) == 1
     assert marked[0].startswith("Exercises:")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_served_page_gets_its_other_letters_too(scripts, html, chromium):
+    asked = []
+
+    def answer(route):
+        path = route.request.url.removeprefix(HOME).partition("?")[0]
+        asked.append(path.rpartition("/")[2])
+        route.fulfill(path=html / path)
+
+    context = chromium.new_context(java_script_enabled=scripts)
+    context.route(f"{HOME}**", answer)
+    page = context.new_page()
+    page.goto(f"{HOME}{CHAPTER}.html")
+    with contextlib.ExitStack() as stack:
+        stack.callback(context.close)
+        page.wait_for_load_state("networkidle")
+        if scripts:
+            page.wait_for_function(
+                "() => document.fonts.check('italic 13px \"Source Serif\"')"
+                " && document.fonts.check('13px \"JetBrains Mono\"')"
+            )
+    letters = {"letters.css", "jetbrains-mono.woff2"}
+    assert {*letters, "source-serif.woff2", "page.css"} <= set(asked)
+    early = {"source-serif-italic.woff2", *letters} if scripts else set()
+    before = asked[: asked.index("page.css")]
+    assert not early & set(before)
