@@ -22,13 +22,20 @@ NO_SOURCE = {"__pycache__", ".ipynb_checkpoints"}
 MARK = "_build/html/.face"  # of a page that was built without a warning
 WHOLE = "_build/html/.whole"  # what it was made of, and what was made
 KEPT = "work/page"
-# Jupyter Book's own command has no option for several processes. And this
-# grammar of addresses takes a second to load, for a check that is not made.
+# Jupyter Book's own command has no option for several processes. This grammar
+# of addresses takes a second to load, for a check that is not made. Sphinx
+# gives neighbours to one process, and all chapters would be the work of one;
+# and it writes with one process less than it is told.
 BOOK = """
 import sys
 from pathlib import Path
 sys.modules["rfc3987_syntax"] = None
+import sphinx.builders
 from jupyter_book.sphinx import build_sphinx
+def deal(documents, processes):
+    hands = -(-len(documents) // 5)
+    return [documents[n::hands] for n in range(hands)]
+sphinx.builders.make_chunks = deal
 root = Path.cwd()
 done = build_sphinx(
     root,
@@ -64,7 +71,7 @@ def build(root=ROOT):
     if is_whole(root, sources):
         return root / "_build/html/index.html"
     keep(root)
-    command = [sys.executable, "-c", BOOK, str(os.cpu_count() or 1)]
+    command = [sys.executable, "-c", BOOK, str((os.cpu_count() or 1) + 1)]
     command += ["--all"] if restyled(root) else []
     # From here on the pages are nobody's. A build that is killed leaves half of
     # one, which Sphinx takes for done: without a mark, all are written again.

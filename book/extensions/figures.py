@@ -376,8 +376,17 @@ def depart_fold(writer, node):
     writer.body.append("</details>\n")
 
 
+def without_numbers(app, config):
+    """Captions have their numbers already; Sphinx would read every page again.
+
+    An extension that Jupyter Book loads turns this on, whatever is configured.
+    """
+    config.numfig = False
+
+
 def setup(app):
     """Sphinx calls this when it loads the extension."""
+    app.connect("config-inited", without_numbers, priority=900)
     app.add_node(Figure, html=(visit_figure, depart_figure))
     app.add_node(Caption, html=(visit_caption, depart_caption))
     app.add_node(Picture, html=(visit_picture, None))

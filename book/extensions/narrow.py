@@ -725,6 +725,7 @@ class Fit:
         there = np.array(box) + ways[:, [0, 1, 0, 1]]
         inside = (there[:, 0] >= left - 0.5) & (there[:, 2] <= right + 0.5)
         there, rest = there[inside], self.now[near]
+        rest = rest[met(rest, around_all(there), LETTERS)]
         hit = (
             (rest[None, :, 0] < there[:, None, 2] + LETTERS)
             & (there[:, None, 0] < rest[None, :, 2] + LETTERS)
@@ -760,6 +761,38 @@ class Fit:
         near[rows[new], shapes[new]] = True
         return near | into
 
+    def disturbed(self, k, boxes):
+        """In which boxes lines would disturb text `k`.
+
+        What `touched` says, of the few shapes that are near.
+        """
+        raised, found = self.raised[k], np.zeros(len(boxes), bool)
+        inner = boxes + (ABOVE if raised else WITHIN)
+        n = np.flatnonzero(met(self.shapes, around_all(boxes), 4))
+        if not len(n):
+            return found
+        shapes, was = self.shapes[n], self.was[k : k + 1]
+        if not raised:
+            wanted = self.closed[n] & ~around(was, self.bars[n])[0]
+            found |= (around(boxes, shapes) & wanted).any(axis=1)
+        near = met_by(inner, shapes, 0)
+        if raised:  # it covers what it crosses
+            near &= self.low[n]
+        rows, at = np.nonzero(near)
+        if not len(rows):
+            return found
+        counts = self.counts[n][at]
+        first = np.repeat(counts.cumsum() - counts, counts)
+        lines = np.repeat(self.starts[n][at], counts)
+        lines += np.arange(len(lines)) - first
+        rows = np.repeat(rows, counts)
+        before = np.repeat(was + WITHIN, len(lines), axis=0)
+        crossed = crossing(self.lines[lines], inner[rows])
+        rows, lines = rows[crossed], lines[crossed]
+        new = ~crossing(self.drawn[lines], before[: len(lines)])
+        found[rows[new]] = True
+        return found
+
     def settle(self, left, right):
         """Move letters that are in trouble, a little; what stays in trouble.
 
@@ -768,23 +801,24 @@ class Fit:
         texts = np.arange(len(self.now))
         lines = self.touched(texts, self.now)
         near = met_by(self.now, self.now, LETTERS) & self.apart
+        crossed, close = lines.any(axis=1), near.any(axis=1)
         for _ in range(2):
             moved = False
             for k, box in enumerate(self.now):
                 out = max(left - box[0], 0) or min(right - box[2], 0)
                 if out:
                     box = (box[0] + out, box[1], box[2] + out, box[3])
-                elif not near[k].any() and not lines[k].any():
+                elif not close[k] and not crossed[k]:
                     continue
                 there = self.places(k, box, left, right, self.apart[k])
-                free = ~self.touched(np.full(len(there), k), there).any(axis=1)
+                free = ~self.disturbed(k, there)
                 if free.any():
                     self.now[k] = there[free.argmax()]
-                    lines[k] = False
+                    lines[k] = crossed[k] = False
                     near[k] = met(self.now, self.now[k], LETTERS)
                     near[k] &= self.apart[k]
                     near[:, k] = near[k]
-                    moved = True
+                    close, moved = near.any(axis=1), True
             if not moved:
                 break
         crossings = 0
@@ -870,6 +904,13 @@ def boxes_of(items, **how):
     return np.array([placed(i, **how) for i in items]).reshape(-1, 4)
 
 
+def around_all(boxes):
+    """The box around boxes; for none of them, one that touches nothing."""
+    if not len(boxes):
+        return np.array([FAR, FAR, FAR, FAR])
+    return np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
+
+
 def met(boxes, box, gap):
     """Which boxes touch another, or are nearer to it than a gap."""
     return (
@@ -920,6 +961,14 @@ def squeezed(items, room, shares=None, heights=()):
     heights  what the height is multiplied by, instead of shares
     returns  the Piece and what cannot be read, for the best of some heights
     """
+    piece, bad = _squeezed(tuple(items), room, shares, heights)
+    return piece, list(bad)
+
+
+# The same panels are asked for on several ways.
+@functools.lru_cache(maxsize=64)
+def _squeezed(items, room, shares, heights):
+    """`squeezed`, for what can be told apart by its parts."""
     box, tags = bounds(items), tuple(item.tag for item in items)
     shapes = [item for item in items if not item.text] or items
     inner = bounds(shapes)
@@ -1605,24 +1654,25 @@ def cut_across(items, labels, count):
     end, ways = box[2] + 1, Ways(shapes)
     places, costs = [start - 1], []
 
-    def cost(x):
-        """What a cut costs; words stay whole, and move off it."""
-        lies = [w for w in words if w[0] < x + 2 and w[2] > x - 2]
-        if any(min(x - w[0], w[2] - x) > MOVES for w in lies):
-            return SPLIT + 1
-        return ways.cost(x) + 2 * len(lies)
+    sides = np.array([(w[0], w[2]) for w in words]).reshape(-1, 2).T[:, None]
+
+    def costs_at(x):
+        """What cuts cost; words stay whole, and move off them."""
+        lies = (sides[0] < x[:, None] + 2) & (sides[1] > x[:, None] - 2)
+        deep = np.minimum(x[:, None] - sides[0], sides[1] - x[:, None]) > MOVES
+        found = ways.costs(x) + 2 * lies.sum(axis=1)
+        return np.where((lies & deep).any(axis=1), SPLIT + 1, found)
 
     while len(places) < count:
         ideal = (end - places[-1]) / (count - len(places) + 1)
         far = places[-1] + ideal
-        cut = min(
-            range(int(far - ideal / 4), int(far + ideal / 4)),
-            key=lambda x: cost(x) + abs(x - far) / 40,
-        )
-        if cost(cut) > SPLIT:
+        x = np.arange(int(far - ideal / 4), int(far + ideal / 4))
+        cost = costs_at(x)
+        best = int((cost + abs(x - far) / 40).argmin())
+        if cost[best] > SPLIT:
             return None
-        places.append(cut)
-        costs.append(cost(cut))
+        places.append(int(x[best]))
+        costs.append(int(cost[best]))
     found = []
     before = (gutter[0], box[1] - 2, gutter[1], box[3] + 2) if labels else ()
     for a, b in zip(places, [*places[1:], end], strict=True):
@@ -1668,7 +1718,12 @@ class Ways:
     def __init__(self, shapes):
         lines = [line for i in shapes for line in i.lines]
         self.slopes = np.array(
-            [ln for ln in lines if abs(ln[1] - ln[3]) > 0.5] or [[0] * 4]
+            [
+                (min(ln[0], ln[2]), max(ln[0], ln[2]))
+                for ln in lines
+                if abs(ln[1] - ln[3]) > 0.5
+            ]
+            or [[0, 0]]
         )
         boxes = [i.box for i in shapes if len(i.lines) > 3]
         self.level = np.array(
@@ -1692,32 +1747,38 @@ class Ways:
             or [False]
         )
 
-    def cost(self, x):
-        """What a cut costs: little for frames, more for what is filled."""
-        split = (self.boxes[:, 0] + 1 < x) & (x < self.boxes[:, 2] - 1)
-        bars = self.boxes[split & ~self.frame]
-        short = int((bars[:, 2] - bars[:, 0] < 0.7 * self.wide).sum())
-        close = (np.abs(self.boxes[:, [0, 2]] - x) < 4).any()
-        ends = np.abs(self.boxes[:, 2] - x) < 3
-        begins = np.abs(self.boxes[:, 0] - x) < 3
-        joints = min(int((ends & ~self.frame).sum()), int(begins.sum()))
-        lines = self.slopes
-        left, right = lines[:, [0, 2]].min(axis=1), lines[:, [0, 2]].max(axis=1)
-        slopes = int(((left < x) & (x < right)).sum())
-        wide = self.boxes[:, 2] - self.boxes[:, 0] > 0.7 * self.wide
-        frames = int((split & self.frame & wide).sum())
-        frames += FRAME * int((split & self.frame & ~wide).sum())
-        left, right = self.level[:, 0], self.level[:, 1]
-        arrows = int(((left < x) & (x < right)).sum())
+    def costs(self, places):
+        """What cuts cost: little for frames, more for what is filled.
+
+        places   array of numbers, of pixels from the left
+        """
+        x, boxes = places[:, None], self.boxes
+
+        def count(which):
+            return which.sum(axis=1)
+
+        split = (boxes[:, 0] + 1 < x) & (x < boxes[:, 2] - 1)
+        bars, widths = split & ~self.frame, boxes[:, 2] - boxes[:, 0]
+        short = count(bars & (widths < 0.7 * self.wide))
+        ends, begins = np.abs(boxes[:, 2] - x), np.abs(boxes[:, 0] - x)
+        close = (np.minimum(ends, begins) < 4).any(axis=1)
+        joints = np.minimum(count((ends < 3) & ~self.frame), count(begins < 3))
+        frames, wide = split & self.frame, widths > 0.7 * self.wide
         return (
-            frames
-            + min(2 * arrows, 4)
+            count(frames & wide)
+            + FRAME * count(frames & ~wide)
+            + np.minimum(2 * count(within_sides(self.level, x)), 4)
             + 3 * close
-            + len(bars) * 4
-            + short * SPLIT
-            + (SPLIT + 1 if 0 < joints < 4 else 0)
-            + 3 * slopes
+            + 4 * count(bars)
+            + SPLIT * short
+            + np.where((joints > 0) & (joints < 4), SPLIT + 1, 0)
+            + 3 * count(within_sides(self.slopes, x))
         )
+
+
+def within_sides(sides, x):
+    """Between which left and right sides a place lies."""
+    return (sides[:, 0] < x) & (x < sides[:, 1])
 
 
 def lines_with_legend(items, ties=2):
