@@ -431,7 +431,7 @@ def _caption(number, steps, held):
     return (
         f"Step {number} of {len(steps)}: {links} in use, the busiest carries "
         f"{blocks or f'{load:g} blocks'}. So far {busiest:,} bytes on the "
-        f"busiest link, {total:,} on all"
+        f"busiest link, {total:,} on all links together"
     )
 
 

@@ -119,9 +119,9 @@ def test_a_film_says_how_much_the_busiest_link_carries():
     assert said == [
         "Start",
         "Step 1 of 2: 8 links in use, the busiest carries one block. "
-        "So far 16 bytes on the busiest link, 128 on all",
+        "So far 16 bytes on the busiest link, 128 on all links together",
         "Step 2 of 2: 8 links in use, the busiest carries half a block. "
-        "So far 24 bytes on the busiest link, 192 on all",
+        "So far 24 bytes on the busiest link, 192 on all links together",
     ]
     start = [{0: np.array([1])}, {}]
     lone = plot.player(ring.broadcast_steps(8, 2, directions=1), start, "x")
@@ -217,10 +217,8 @@ def test_buttons_step_forth_and_back_and_films_do_not_mind_each_other(
     films, open_page
 ):
     first, second = open_page(films).locator(".sbs-film").all()
-    # A film begins with a moment that shows something, and starts at 0.
     assert (shown(first), shown(second)) == ([1], [1])
-    assert first.get_by_role("slider").input_value() == "0"
-    for expected in (1, 2, 3, 3):
+    for expected in (2, 3, 3):
         first.get_by_role("button", name="Step").click()
         assert shown(first) == [expected]
     assert first.locator("output").inner_text().startswith("Step 3 of 3")
@@ -229,6 +227,23 @@ def test_buttons_step_forth_and_back_and_films_do_not_mind_each_other(
     for _ in range(2):
         first.get_by_role("button", name="Back").click()
     assert shown(first) == [0]
+
+
+def test_at_rest_bar_and_words_are_those_of_the_picture(films, open_page):
+    film = open_page(films).locator(".sbs-film").first
+    # A film rests at a moment that shows something.
+    assert shown(film) == [1]
+    bar, says = film.get_by_role("slider"), film.locator("output")
+    assert bar.input_value() == "1"
+    assert bar.get_attribute("aria-valuetext").startswith("Step 1 of 3")
+    assert says.inner_text().startswith("Step 1 of 3")
+    assert says.inner_text().endswith(
+        "on all links together. Play starts at the beginning."
+    )
+    assert moving(film) == 0
+    film.get_by_role("button", name="Step").click()
+    film.get_by_role("button", name="Back").click()
+    assert says.inner_text() == bar.get_attribute("aria-valuetext")
 
 
 def test_play_runs_to_the_end_and_pause_stops_it(films, open_page):
@@ -251,9 +266,9 @@ def test_keys_play_and_step(films, open_page):
     film = page.locator(".sbs-film").first
     film.focus()
     for key, expected in (
-        ("ArrowRight", 1),
         ("ArrowRight", 2),
-        ("ArrowLeft", 1),
+        ("ArrowRight", 3),
+        ("ArrowLeft", 2),
         ("End", 3),
         ("Home", 0),
         ("Control+ArrowRight", 0),
@@ -341,7 +356,7 @@ def test_the_films_of_the_book_play_in_the_dark(html, open_page):
     page.keyboard.press("ArrowRight")  # elsewhere this turns the page
     page.wait_for_timeout(300)
     assert page.url == address
-    assert shown(film) == [1]
+    assert shown(film) == [2]
 
 
 def test_the_page_with_films_is_small_and_asks_for_nothing(html, open_page):

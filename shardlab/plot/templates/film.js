@@ -8,8 +8,10 @@ const frames=[...film.querySelectorAll("figure")],
 bar=film.querySelector(".bar"),says=film.querySelector("output"),
 at=bar.querySelector("input"),
 [back,play,step,speed]=bar.querySelectorAll("button"),
-last=frames.length-1,paces=[1,2,.5];let now=0,timer=0,pace=0;
-const show=n=>{film.classList.toggle("go",n>now);
+last=frames.length-1,paces=[1,2,.5],told=film.dataset.poster,
+poster=told?+told:Math.max(Math.min(1,last),last>>1);
+let now=poster,timer=0,pace=0,fresh=false;
+const show=n=>{film.classList.toggle("go",n>now);fresh=false;
 now=Math.max(0,Math.min(n,last));at.value=now;
 frames.forEach((f,i)=>f.classList.toggle("on",i===now));
 const words=frames[now].querySelector("figcaption").textContent;
@@ -18,7 +20,7 @@ const stop=()=>{clearInterval(timer);timer=0;play.textContent="Play"};
 const tick=()=>{show(now+1);if(now===last)stop()};
 const start=()=>{play.textContent="Pause";
 timer=setInterval(tick,1500/paces[pace])};
-const run=()=>{if(timer)return stop();if(now===last)show(0);start();tick()};
+const run=()=>{if(timer)return stop();if(fresh||now===last)show(0);start();tick()};
 const go=n=>{stop();show(n)};
 back.onclick=()=>go(now-1);play.onclick=run;step.onclick=()=>go(now+1);
 at.oninput=()=>go(+at.value);at.onkeydown=e=>e.stopPropagation();
@@ -28,9 +30,6 @@ film.onkeydown=e=>{const key={ArrowLeft:()=>go(now-1),ArrowRight:()=>go(now+1),
 Home:()=>go(0),End:()=>go(last)," ":run}[e.key];
 if(!key||e.ctrlKey||e.altKey||e.metaKey)return;e.stopPropagation();
 if(e.key===" "&&e.target!==film)return;e.preventDefault();key()};
-const told=film.dataset.poster;
-const poster=told?+told:Math.max(Math.min(1,last),last>>1);
-film.classList.add("live");bar.hidden=false;show(0);
-frames[0].classList.remove("on");frames[poster].classList.add("on");
-if(poster)says.textContent="Not started yet. In the picture: "+
-frames[poster].querySelector("figcaption").textContent}
+film.classList.add("live");bar.hidden=false;show(poster);
+if(poster){fresh=true;says.textContent=
+says.textContent.replace(/\.?$/,". Play starts at the beginning.")}}
