@@ -128,11 +128,11 @@ def slice_and_axes():
                     wire(ax, middle, at[ahead], ink, 1.4, z=0.5)
             _of_slice(ax, middle, side, n, layer)
         if layer < 3:
-            start, far = (at[5][0], at[5][1] - side / 2), apart
+            start, far = (at[1][0], at[1][1] - side / 2), apart
             end = start[0] + far, start[1]
-            wire(ax, start, end, over, 2.4, bend=-38, z=0.8)
+            wire(ax, start, end, over, 2.4, bend=-16, z=0.8)
     write(ax, 3, 162, "mesh: X = 16, Y = 4", 13, "left")
-    write(ax, 382, 162, "X = 5: one chip of each layer", 12, "right", ink=over)
+    write(ax, 382, 162, "X = 1: one chip of each layer", 12, "right", ink=over)
     for layer in range(4):
         y = 188 + layer * 22
         write(ax, 3, y, f"Y={layer}", 11, "left")
@@ -142,10 +142,10 @@ def slice_and_axes():
 
 
 def _of_slice(ax, middle, side, number, layer):
-    """A chip of `slice_and_axes`; number 5 of each layer has a thick edge."""
+    """A chip of `slice_and_axes`; number 1 of each layer has a thick edge."""
     x, y = middle
-    edge, thick = (colour("axis-y"), 2.6) if number == 5 else (INK, 0.7)
-    look = {"edge": edge, "line": thick, "size": 11, "z": 1 + (number == 5)}
+    edge, thick = (colour("axis-y"), 2.6) if number == 1 else (INK, 0.7)
+    look = {"edge": edge, "line": thick, "size": 11, "z": 1 + (number == 1)}
     corner = x - side / 2, y - side / 2
     box(ax, *corner, side, side, shade("Y", layer, 4), number, **look)
 
