@@ -41,9 +41,9 @@ def forward(In, W_in, W_out, kept=False, regather=False):
 
 
 def backward(dOut, In, Tmp, W_in, W_out, kept=False, regather=False):
-    """The gradients: 4BD/X bytes over Y (or 6), 8DF/Y over X (4 if kept).
+    """The gradients: 4BD/X bytes over Y (regather: 6), 8DF/Y over X (kept: 4).
 
-    dOut, In, Tmp, W_in, W_out, kept, regather  as of `forward`: dOut as Out
+    dOut, In, Tmp, W_in, W_out  dOut[B_X, D_Y], and what forward has stored
     returns  dIn[B_X, D_Y], dW_in[D_X, F_Y], dW_out[F_Y, D_X]
     source   scaling-book part 5, mixed FSDP and tensor parallelism
     """
