@@ -295,13 +295,14 @@ def gather_use_drop(chips=4):
     chips    along X, 2 to 4
     returns  the axes drawn on. On the left the forward pass, from above: own
              rows, gathered, used, dropped; on the right the backward pass:
-             own rows, gathered, the gradient of own tokens, and the sum for
-             own rows. Lines go wherever a row goes
+             the weights' gradient of own tokens, and the sum for own rows;
+             then own rows of the weights, gathered and used for dIn. Lines go
+             wherever a row goes
     raises   ValueError for other numbers
     source   chapter 7
     """
     _four_at_most(chips)
-    ax = canvas(690, 376)
+    ax = canvas(690, 468)
     for left, (title, *levels) in zip((106, 470), _FSDP, strict=True):
         write(ax, left - 102, 14, title, 13, "left", weight="bold")
         _descent(ax, left, 34, *levels, chips)
@@ -375,10 +376,11 @@ def _descent(ax, left, names_at, levels, moves, chips):
 
 _OWN, _WHOLE = ("W[D_X, F]", "own rows", "own"), ("W[D, F]", "whole", "whole")
 _TERM = ("dW {U_X}", "of own tokens", "term")
+_SUM = ("dW[D_X, F]", "sum, own rows", "own")
 _ZERO_1 = (
     (
         _TERM,
-        ("dW[D_X, F]", "sum, own rows", "own"),
+        _SUM,
         ("W[D_X, F]", "new, own rows", "own"),
         ("W[D, F]", "new, all rows", "whole"),
     ),
@@ -400,11 +402,12 @@ _FSDP = (
     ),
     (
         "backward",
-        (_OWN, _WHOLE, _TERM, ("dW[D_X, F]", "sum, own rows", "own")),
+        (_TERM, _SUM, _OWN, _WHOLE, ("dIn[B_X, D]", "own tokens", "tokens")),
         (
+            ("ReduceScatter", MOVE, "for Adam"),
+            ("then dIn", INK, "needs W"),
             ("AllGather", MOVE, "once more"),
-            ("dIn and dW", MULTIPLY, "then drop W"),
-            ("ReduceScatter", MOVE, "then Adam"),
+            ("dOut · Wᵀ", MULTIPLY, "then drop W"),
         ),
     ),
 )
