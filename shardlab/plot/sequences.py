@@ -75,8 +75,9 @@ def what_moves(chips=4, mine=2):
     for k in range(chips):
         x = 522 + (k + 0.5) * side
         write(ax, x, top + chips * pitch + 4, f"{k}", 12)
-    words = "gold: from other chips"
-    write(ax, 62, top + chips * pitch + 28, words, 12, "left", ink=SOFT)
+    y = top + chips * pitch + 28
+    arrow(ax, (62, y), (92, y), gold, 2.4)
+    write(ax, 98, y, "from other chips", 12, "left", ink=SOFT)
     return ax
 
 
@@ -495,7 +496,7 @@ def best_ways(maps, across, down, ways, within=None):
             inside = letter if len(letter) == 1 else ""  # a word: beside
             box(ax, x + 16 * k, y, 16, 22, fill, inside, size=12)
         write(ax, x + 56, y + 11, name, 12, "left")
-    words = "exposed: below 1, below 10, and more percent"
+    words = "exposed: below 1, below 10, 10 percent and more"
     write(ax, left + 352, low + 65, words, 12, "left", ink=SOFT)
     return ax
 
