@@ -19,8 +19,8 @@ WORDS = (
     "The router chooses {k} experts for each token, and a copy of the token "
     "takes a slot for each of them; a visit that finds none is dropped, in "
     "red.",
-    "First AllToAll, the dispatch: column e of every chip goes to the chip of "
-    "expert Ee, empty slots too.",
+    "First AllToAll, the dispatch: every chip sends the slots of an expert to "
+    "the chip that has this expert, empty ones too.",
     "Each expert multiplies all its rows at once; a prime marks a result.",
     "Second AllToAll, the combine: results return to the slots that their "
     "tokens had.",
@@ -206,4 +206,5 @@ def dispatch_player(experts, E, Z, C):
         if 0 < moment < 5:
             drawn += _drawn_slots(look, visits, moment)
         frames.append((words.format(k=groups[0].shape[1]), drawn))
-    return reel("Tokens visit their experts", frames, look.bottom() + 6)
+    high = look.bottom() + 6
+    return reel("Tokens visit their experts", frames, high, poster=1)
