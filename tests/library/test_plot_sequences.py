@@ -52,10 +52,10 @@ def test_shares_of_two_sets_are_written():
 
 
 def test_only_keys_of_the_past_are_brought():
-    for mine, arrows in ((0, 2), (2, 4)):
+    for mine, arrows in ((0, 3), (2, 5)):
         ax = plot.what_moves(4, mine)
         drawn = [t for t in ax.texts if getattr(t, "arrow_patch", None)]
-        assert len(drawn) == arrows  # the MLP's, and its own keys'
+        assert len(drawn) == arrows  # MLP, own keys, legend
     with pytest.raises(ValueError, match="mine must be one of"):
         plot.what_moves(4, 4)
 
