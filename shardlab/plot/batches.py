@@ -1,8 +1,8 @@
 """Batches: how sequences are dealt to chips, and where they cannot be cut."""
 
-from shardlab.plot.axes import SOFT, canvas, styled
+from shardlab.plot.axes import INK, SOFT, canvas, styled
 from shardlab.plot.colours import colour, shade
-from shardlab.plot.things import arrow, box, frame, write
+from shardlab.plot.things import arrow, box, frame, wire, write
 
 __all__ = ["dealt_sequences"]
 
@@ -40,10 +40,9 @@ def dealt_sequences(sequences=8, few=2):
     for row in range(sequences):
         y = top + row * pitch
         share = sequences // few
-        _sequence(ax, 58, y, [shade("X", row // share, few)])
-        _sequence(ax, 284, y, [shade("X", row, sequences)])
-        halves = [shade("X", row, sequences)] * 2
-        _sequence(ax, 508, y, halves)
+        _sequence(ax, 58, y, shade("X", row // share, few))
+        _sequence(ax, 284, y, shade("X", row, sequences))
+        _sequence(ax, 508, y, shade("X", row, sequences), cut=True)
     _owners(ax, (top, pitch), sequences, few)
     y = top + sequences * pitch + 18
     write(ax, 107, y, "fits", 13)
@@ -53,16 +52,19 @@ def dealt_sequences(sequences=8, few=2):
     return ax
 
 
-def _sequence(ax, x, y, fills):
+def _sequence(ax, x, y, fill, cut=False):
     """A sequence as a row of tokens, and what some of them look at."""
-    for n in range(_TOKENS):
-        fill = fills[n * len(fills) // _TOKENS]
-        gap = 10 if len(fills) > 1 and n >= _TOKENS // 2 else 0
-        box(ax, x + n * _SIDE + gap, y + 9, _SIDE, 12, fill, line=0.6)
-    looks = ((6, 1),) if len(fills) > 1 else ((6, 2), (3, 0))
-    ink = colour("mark") if len(fills) > 1 else SOFT
+    pieces, gap = (2, 10) if cut else (1, 0)
+    tokens = _TOKENS // pieces
+    for piece in range(pieces):
+        left = x + piece * (_STRIP // 2 + gap)
+        box(ax, left, y + 9, tokens * _SIDE, 12, fill, line=0.6)
+        for n in range(1, tokens):
+            at = left + n * _SIDE
+            wire(ax, (at, y + 9), (at, y + 21), INK, 0.6, z=1.5)
+    looks = ((6, 1),) if cut else ((6, 2), (3, 0))
+    ink = colour("mark") if cut else SOFT
     for start, end in looks:
-        gap = 10 if len(fills) > 1 else 0
         ends = [x + (n + 0.5) * _SIDE for n in (start, end)]
         ends[0] += gap
         arrow(

@@ -81,7 +81,7 @@ def four_cases():
              its volume and the strategy of training in which it is met
     source   chapter 4
     """
-    ax, high = canvas(690, 588), 147
+    ax, high = canvas(690, 624), 156
     none, whole = (None, None), (None, None)
     rows = (
         ("1", "no axis cuts J", "tensor parallelism, first matrix"),
@@ -126,22 +126,16 @@ def four_cases():
     )
     sheets(ax, 358, tops[2], SIDE, SIDE)
     write(ax, 358 + SIDE / 2 + 8, tops[2] - 26, "C[I, K] {U_X}", 12)
-    labelled_arrow(
-        ax,
-        446,
-        588,
-        mid[2],
-        MOVE,
-        "AllReduce_X",
-        "2V_C; for C[I_X, K]\nReduceScatter_X, V_C",
-    )
+    labelled_arrow(ax, 446, 588, mid[2], MOVE, "AllReduce_X", "2V_C")
+    words = "or ReduceScatter_X, V_C, to C[I_X, K]"
+    write(ax, 678, 2 * high + 136, words, 11, "right", ink=SOFT)
     matrix(ax, last, tops[2], SIDE, SIDE, label="C[I, K]")
 
     multiplied_pair(
         ax, left, tops[3], cut, (None, _X), ("A[I_X, J]", "B[J, K_X]")
     )
     labelled_arrow(
-        ax, 172, 304, mid[3], MOVE, "AllGather_X", "of B: V_B (or A: V_A)"
+        ax, 172, 304, mid[3], MOVE, "AllGather_X", "of B: V_B\nor of A: V_A"
     )
     multiplied_pair(ax, moved, tops[3], cut, none, ("A[I_X, J]", "B[J, K]"))
     labelled_arrow(ax, 472, 588, mid[3], MULTIPLY, "multiply")

@@ -81,8 +81,11 @@ def turn_the_cut(turned, gathered):
 
 
 def _fourth(ax, place, size, n, z=1.0):
-    """A block of chip n of 2 x 2, in the colours of both axes."""
-    box(ax, *place, *size, shade("X", 1 + 2 * (n // 2), 4), z=z)
+    """A block of chip n of 2 x 2, in the colours of both axes.
+
+    No step of X is one of Y, so that every stripe is seen.
+    """
+    box(ax, *place, *size, shade("X", 2 * (n // 2), 4), z=z)
     fill = shade("Y", 1 + 2 * (n % 2), 4)
     stripes(ax, place, size, fill, STRIPE / 2, z + 0.1)
     box(ax, *place, *size, "none", z=z + 0.2)

@@ -144,19 +144,19 @@ def data_parallel_step(chips=8):
     """
     if whole("chips", chips, least=2) > 8:
         raise ValueError(f"chips must be at most 8, got {chips}")
-    pitch, top = 27, 56
+    pitch, top = 27, 70
     high = chips * pitch
-    ax = canvas(690, top + high + 86)
+    ax = canvas(690, top + high + 100)
     heads = (
-        (50, "In[B_X, D]", "own tokens"),
-        (184, "W[D, F]", "whole, on each chip"),
-        (344, "dW {U_X}", "of own tokens"),
-        (487, "AllReduce_X", "adds and returns"),
-        (630, "dW[D, F]", "the sum, on each"),
+        (50, "In[B_X, D]", "own\ntokens"),
+        (184, "W[D, F]", "whole, on\neach chip"),
+        (344, "dW {U_X}", "of own\ntokens"),
+        (487, "AllReduce_X", "adds and\nreturns"),
+        (630, "dW[D, F]", "the sum,\non each"),
     )
     for x, name, words in heads:
         write(ax, x, 14, name, 13, weight="bold")
-        write(ax, x, 34, words, 12, ink=SOFT)
+        write(ax, x, 41, words, 12, ink=SOFT)
     for n in range(chips):
         y, fill = top + n * pitch, shade("X", n, chips)
         middle = y + 11
@@ -203,8 +203,8 @@ def _updated(ax, y):
     wire(ax, (630, y), (630, low), INK, 1.6)
     wire(ax, (630, low), (164, low), INK, 1.6)
     arrow(ax, (164, low), (164, y - 5), INK, 1.6)
-    words = "W − η dW: each chip makes the same update, and all W stay equal"
-    write(ax, 397, low + 18, words, 12)
+    words = "W − η dW: each chip makes the same\nupdate, and all W stay equal"
+    write(ax, 397, low + 25, words, 12)
 
 
 @styled
