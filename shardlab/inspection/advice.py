@@ -126,9 +126,10 @@ def _sliced(report, on):
     for (kind, axes), group in groups.items():
         volume = sum(c.volume * c.times for c in group)
         text = (
-            f"{kind} over {', '.join(axes)} of which every device keeps a "
-            "slice: a reduce_scatter moves half. XLA's later passes may make "
-            "one of it; psum_scatter in a shard_map says so"
+            f"{kind} over {', '.join(axes)}: every device keeps only a slice "
+            "of the sum, so a reduce_scatter would move half as much. A later "
+            "pass of XLA may make it one; psum_scatter in a shard_map asks for "
+            "it"
         )
         places = sorted({c.origin.place for c in group})
         where = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
@@ -162,8 +163,9 @@ def _gathered_again(report, on):
     for axes, group in groups.items():
         volume = sum(c.volume * c.times for c in group)
         text = (
-            f"all_gather over {', '.join(axes)} again in the backward pass; "
-            "kept from the forward pass, it would not move, and be held"
+            f"all_gather over {', '.join(axes)}: the backward pass gathers "
+            "again what the forward pass had gathered. Keep it in between, and "
+            "it moves once, but is held"
         )
         places = sorted({c.origin.place for c in group})
         where = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")
