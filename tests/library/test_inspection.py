@@ -155,7 +155,9 @@ def test_a_constraint_makes_it_gather_weights():
     summed = [c for c in report.moved if c.origin.note == "sliced"]
     assert summed
     assert all(c.kind == "all_reduce" for c in summed)
-    assert any("reduce_scatter would move half" in a.says for a in advise(report))
+    assert any(
+        "reduce_scatter would move half" in a.says for a in advise(report)
+    )
     (again,) = (a for a in advise(report) if "again" in a.says)
     stacks = sum(a.bytes for a in report.arguments[1:3])  # W_in, W_out
     assert again.volume == -again.bytes == stacks
