@@ -144,7 +144,11 @@ class _Deal(NamedTuple):
     def drawn(self, done, time):
         """SVG of the deal at a time."""
         mark = hashlib.sha256(repr(self).encode()).hexdigest()[:8]
-        parts = [self.base(f"d{mark}", time)]
+        chunks = "one chunk" if self.v == 1 else f"{self.v} chunks"
+        title = f'class="t" y="{short(self.top + 12)}"'
+        # In every frame, since a phone writes it over both halves of the row.
+        title = f"<text {title}>{chunks} a stage</text>"
+        parts = [self.base(f"d{mark}", time), title]
         for stage in range(self.p):
             x = stage * FRAME / self.p + 8
             waited = f"waited {self.waited(done, time, stage)}"
@@ -170,11 +174,7 @@ class _Deal(NamedTuple):
         """SVG of what does not move, defined in the first frame."""
         if time:
             return f'<use href="#{name}"/>'
-        chunks = "one chunk" if self.v == 1 else f"{self.v} chunks"
         parts, ink = [], 'fill="currentColor" stroke="none"'
-        bold = f"{chunks} a stage"
-        where = f'y="{short(self.top + 12)}" font-weight="700"'
-        parts.append(f"<text {where} {ink}>{bold}</text>")
         for s in range(self.p):
             x = s * FRAME / self.p
             size = FRAME / self.p - 12, DEALT - 24

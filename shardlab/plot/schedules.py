@@ -3,7 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.path import Path
 
 from shardlab import pipeline
 from shardlab.plot.axes import (
@@ -89,6 +90,7 @@ def gantt(schedules, most=None, width=7.0, follow=(), waits=()):
     for ax, events in zip(axes.flat, schedules.values(), strict=True):
         for e in events:
             _tasks(ax, e, unit, row / PX)
+        _strips(ax, events)
         for microbatch, dashes in zip(follow, DASHES, strict=False):
             way_of(ax, events, microbatch, dashes)
         for stage in waits:
@@ -125,6 +127,28 @@ def _tasks(ax, event, unit, row):
         _cell(ax, event, *part, rows, (unit, row))
 
 
+def _strips(ax, events):
+    """Mark tasks of a second chunk by strips along their lower edges.
+
+    ax       the axes to draw on
+    events   list of shardlab.pipeline.Event
+    """
+    strips = [
+        (float(e.start), e.stage + top + 0.86 * high, float(e.end - e.start))
+        + (0.14 * high,)
+        for e in events
+        for _, _, chunk, (top, high) in _parts_of(e)
+        if chunk
+    ]
+    if strips:
+        paths = [
+            Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)])
+            for x, y, w, h in strips
+        ]
+        whole = Path.make_compound_path(*paths)
+        ax.add_patch(PathPatch(whole, fc=INK, lw=0))
+
+
 def _parts_of(event):
     """The parts of an event: (kind, microbatch, chunk, (top, height))."""
     parts = [(event.kind, event.microbatch, event.chunk)]
@@ -155,6 +179,8 @@ def way_of(ax, events, microbatch, dashes="-"):
         x, y = [start, end, end, start, start], [top, top, top + high]
         ax.plot(x, [*y, top + high, top], **look)
     for (_, end, top, high), (start, _, below, low) in pairwise(found):
+        far = abs(below - top) > 1.5  # over other stages: thin, below numbers
+        look |= {"lw": 1, "zorder": 2} if far else {"lw": 1.8, "zorder": 3}
         ends = (top + high, below) if below > top else (top, below + low)
         if abs(below - top) < 0.6 * high:
             ends = (top + high / 2, below + low / 2)
@@ -170,8 +196,6 @@ def _cell(ax, event, kind, microbatch, chunk, rows, pixels):
     ax.add_patch(Rectangle(corner, long, high, **LOOKS[kind][1], lw=0.6))
     x, y = float(event.start) + long / 2, event.stage + top + high / 2
     if chunk:
-        ends = [corner[0], corner[0] + long]
-        ax.fill_between(ends, y + 0.36 * high, y + high / 2, fc=INK, lw=0)
         y -= 0.06 * high
     label = f"{microbatch}" + "′" * chunk
     letters = len(label) - 0.6 * chunk
