@@ -165,16 +165,12 @@ def pod_phases(chips=4):
     if not 2 <= whole("chips", chips) <= 4:
         raise ValueError(f"chips must be 2 to 4, got {chips}")
     ax, wide, high = canvas(690, 376 + 410), 300, 410
-    part = {2: "half", 3: "third", 4: "quarter"}[chips]
     most, least = f"{chips - 1}/{chips} V", f"V/{chips}"
     moments = (
-        ("each chip has a whole gradient", f"next, inside: {most} each"),
-        (
-            f"each has a {part} of its pod's sum",
-            f"next, across: {least} each",
-        ),
-        (f"each has a {part} of the whole sum", f"next, inside: {most} each"),
-        ("each has the whole sum", "done"),
+        ("a whole gradient", f"next, inside: {most} each"),
+        (f"1/{chips} of its pod's sum", f"next, across: {least} each"),
+        (f"1/{chips} of the whole sum", f"next, inside: {most} each"),
+        ("the whole sum", "done"),
     )
     for n, (words, after) in enumerate(moments):
         x, y = 2 + n % 2 * 374, n // 2 * high

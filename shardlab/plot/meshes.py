@@ -6,12 +6,13 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from shardlab.plot.axes import INK, SMALL, WHOLE, bare, new_axes, panels, styled
-from shardlab.plot.colours import shade
+from shardlab.plot.colours import distance, shade
 from shardlab.plot.stripes import stripes
 
 __all__ = ["corners", "gallery", "mesh", "shards"]
 
 THIN = 0.24  # of a box: a block that is narrower has its number beside it
+ALIKE = 19  # of `distance`: stripes of colours that are closer have edges
 STRIPE = 0.16  # of a box: from a stripe to the next but one
 
 
@@ -130,7 +131,9 @@ def _draw_block(ax, corner, block, shape, number, fills):
     fill = fills[0] if fills else shade("pod", 0)
     ax.add_patch(Rectangle((x, y), wide, high, fc=fill, ec="none"))
     if len(fills) > 1:
-        stripes(ax, (x, y), (wide, high), fills[1], STRIPE)
+        painted = stripes(ax, (x, y), (wide, high), fills[1], STRIPE)
+        if distance(*fills[:2]) < ALIKE:
+            painted.set(edgecolor=INK, linewidth=0.5)
     ax.add_patch(
         Rectangle((column, row), side, side, fc="none", ec=INK, lw=0.8)
     )
