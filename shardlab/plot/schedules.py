@@ -193,7 +193,8 @@ def _cell(ax, event, kind, microbatch, chunk, rows, pixels):
     (top, high), (unit, row) = rows, pixels
     long = float(event.end - event.start)
     corner = float(event.start), event.stage + top
-    ax.add_patch(Rectangle(corner, long, high, **LOOKS[kind][1], lw=0.6))
+    look = LOOKS[kind][1] | {"lw": 0.6, "clip_on": event.end > ax.get_xlim()[1]}
+    ax.add_patch(Rectangle(corner, long, high, **look))
     x, y = float(event.start) + long / 2, event.stage + top + high / 2
     if chunk:
         y -= 0.06 * high
