@@ -348,7 +348,7 @@ _WRONG = {
 }
 _KINDS = {"": "right", "all": "wrong, alike", "one": "wrong, differs"}
 _OTHERS = {"": "", "one": "", "all": "all", "both": "all"}
-_LANES, _SUM = (58, 112, 209, 270), 160  # middles of columns, in pixels
+_LANES, _SUM = (106, 212, 406, 520), 310  # middles of columns, in pixels
 
 
 @styled
@@ -363,28 +363,28 @@ def fault_places(chips=4, struck=2):
     """
     if not 0 <= struck < chips:
         raise ValueError(f"struck must be 0 to {chips - 1}, got {struck}")
-    pitch = 24 * chips + 46
-    ax = canvas(302, 52 + pitch * len(_WRONG))
+    pitch = 26 * chips + 46
+    ax = canvas(556, 52 + pitch * len(_WRONG))
     for x, name in zip((*_LANES, _SUM), (*_STEPS, "sum"), strict=True):
-        write(ax, x, 10, name, 11, ink=SOFT)
+        write(ax, x, 10, name, 13, ink=SOFT)
     for row, (place, wrong) in enumerate(_WRONG.items()):
         top = 38 + pitch * row
         write(ax, 2, top, f"a bit flips {place}", 13, "left", weight="bold")
         agree = wrong[-1] == "all"
         words = "replicas agree" if agree else "replicas differ"
-        write(ax, 300, top, words, 12, "right")
-        lanes = [top + 26 + 24 * chip for chip in range(chips)]
+        write(ax, 552, top, words, 13, "right")
+        lanes = [top + 26 + 26 * chip for chip in range(chips)]
         _flow(ax, lanes, wrong, struck)
     y = 34 + pitch * len(_WRONG)
-    for x, kind in ((2, ""), (76, "all"), (186, "one")):
-        _state(ax, (x + 13, y), kind)
-        write(ax, x + 32, y, _KINDS[kind], 11, "left")
+    for x, kind in ((2, ""), (150, "all"), (346, "one")):
+        _state(ax, (x + 26, y), kind)
+        write(ax, x + 60, y, _KINDS[kind], 13, "left")
     return ax
 
 
 def _flow(ax, lanes, wrong, struck):
     """Replicas from their weights to the sum of gradients and back."""
-    ends = [(x - 13, x + 13) for x in _LANES]
+    ends = [(x - 26, x + 26) for x in _LANES]
     middle = (_SUM, np.mean(lanes))
     enters = any(wrong[:2])
     for chip, y in enumerate(lanes):
@@ -398,7 +398,7 @@ def _flow(ax, lanes, wrong, struck):
         for start, end, bad in ways:
             ink, wide = (colour("mark"), 2) if bad else (LINE, 1.2)
             wire(ax, start, end, ink, wide, z=0.9 if bad else 0.8)
-        write(ax, 40, y, f"chip {chip}", 11, "right", SOFT)
+        write(ax, 70, y, f"chip {chip}", 13, "right", SOFT)
         for x, kind in zip(_LANES, who, strict=True):
             _state(ax, (x, y), kind)
     node = {"ms": 17 * POINT, "mfc": colour("paper"), "mew": 1.6}
@@ -406,9 +406,9 @@ def _flow(ax, lanes, wrong, struck):
     ax.plot(*middle, "o", zorder=1.5, **node)
     write(ax, *middle, "+", 14, zorder=2)
     hit = next(n for n, kind in enumerate(wrong) if kind)
-    x, y = _LANES[hit] - 20, lanes[struck] - 15
+    x, y = _LANES[hit] - 4.5, lanes[struck] - 8  # in the box that it strikes
     bolt = np.array([(5, 0), (0, 9), (4, 9), (2, 16), (9, 6), (5, 6), (8, 0)])
-    ax.add_patch(Polygon(bolt + (x, y), fc=colour("mark"), ec=INK, lw=0.4))
+    ax.add_patch(Polygon(bolt + (x, y), fc=colour("paper"), lw=0, zorder=3))
 
 
 def _state(ax, middle, kind):
@@ -417,4 +417,4 @@ def _state(ax, middle, kind):
     mark = colour("mark")
     fill = mark if kind in ("one", "both") else WHOLE
     look = {"edge": mark, "line": 2} if kind else {"edge": LINE}
-    box(ax, x - 13, y - 8, 26, 16, fill, **look)
+    box(ax, x - 26, y - 9, 52, 18, fill, **look)
