@@ -954,20 +954,21 @@ NEAR_WAYS = np.array(  # of letters that belong to a box
 )
 
 
-def squeezed(items, room, shares=None, heights=()):
+def squeezed(items, room, shares=None, heights=(), most=1.0):
     """Items as one Piece whose letters keep their size.
 
     shares   of the height that may be squeezed: see `tall` of a Piece
     heights  what the height is multiplied by, instead of shares
+    most     what the width is multiplied by, at most
     returns  the Piece and what cannot be read, for the best of some heights
     """
-    piece, bad = _squeezed(tuple(items), room, shares, heights)
+    piece, bad = _squeezed(tuple(items), room, shares, heights, most)
     return piece, list(bad)
 
 
 # The same panels are asked for on several ways.
 @functools.lru_cache(maxsize=64)
-def _squeezed(items, room, shares, heights):
+def _squeezed(items, room, shares, heights, most):
     """`squeezed`, for what can be told apart by its parts."""
     box, tags = bounds(items), tuple(item.tag for item in items)
     shapes = [item for item in items if not item.text] or items
@@ -976,7 +977,7 @@ def _squeezed(items, room, shares, heights):
         inner = box  # nearly nothing but words
     wide, high = inner[2] - inner[0], inner[3] - inner[1]
     room -= 4  # a little air for letters that are wider than we think
-    if box[2] - box[0] <= room:
+    if most == 1 and box[2] - box[0] <= room:
         return Piece(box, 1, 0, NO_PAD, {}, tags), []
     # Labels of axes and rows keep their room; what is long may move inwards.
     held = [
@@ -986,13 +987,13 @@ def _squeezed(items, room, shares, heights):
         and abs(item.pivot[0] - item.x) > 0.5
         and len(item.words) > 0
     ]
-    sx = min(1.0, room / wide)
+    sx = min(most, room / wide)
     for _ in range(12):
         now = [placed(i, sx, left=inner[0]) for i in held] or [(0, 0, 0, 0)]
         left = max(0, -min(b[0] for b in now))
         right = max(0, max(b[2] for b in now) - wide * sx)
         left, right = (min(n, room * 0.62) for n in (left, right))
-        sx = min(1.0, max(room - left - right, 20) / wide)
+        sx = min(most, max(room - left - right, 20) / wide)
     best, crowded = None, False
     chart = sum(item.words == MARK for item in items) > 3
     usual = (0.8, 0.55, 1, 0.3) if chart else (0, 0.35, 0.7, 1)
@@ -1095,10 +1096,43 @@ def fitted(items, room):
     if found := panels_with_legend(items, room):
         return found
     bands = with_words(runs(items, 1, BAND), 1, last=True)
-    found = below_each_other(bands, room)
+    found = to_one_scale(below_each_other(bands, room), items, room)
     if found and not (bad and len(found) == 1):
         return found
     return None if bad else [whole]
+
+
+def to_one_scale(pieces, items, room):
+    """Pieces below each other whose bars can be compared; None where not.
+
+    Bars that begin at one line are squeezed alike.
+    pieces   what `below_each_other` returns
+    """
+    bars = [
+        i for i in items if not i.text and len(i.lines) > 3 and wide_bar(i.box)
+    ]
+    starts = {}
+    for n, piece in enumerate(pieces or ()):
+        held = [i.box[0] for i in bars if i.tag in piece.tags]
+        if len(held) > 1 and not piece.gutter:
+            starts[n] = min(held)
+    first = min(starts.values(), default=0)
+    rows = [n for n, start in starts.items() if start - first < 1]
+    scales = {pieces[n].squeeze for n in rows}
+    if len(scales) < 2:
+        return pieces
+    found = list(pieces)
+    for n in rows:
+        part = [i for i in items if i.tag in pieces[n].tags]
+        found[n], bad = squeezed(part, room, most=min(scales))
+        if bad or found[n].squeeze < min(scales):
+            return None
+    return found
+
+
+def wide_bar(box):
+    """Whether a box is more than the colour of a legend."""
+    return box[2] - box[0] > KEY
 
 
 def panels_of(items):

@@ -247,6 +247,22 @@ def test_bars_are_not_cut():
     assert len(pieces) == 1
 
 
+def test_bars_from_one_line_keep_their_ratio_in_parts_below_each_other():
+    extension = narrow()
+    bars = [box(120, y, wide, 14) for y, wide in ((0, 280), (20, 230))]
+    bars += [box(120, y, wide, 14) for y, wide in ((90, 480), (110, 300))]
+    texts = [label("a name", 116, y) for y in (0, 20, 90, 110)]
+    items = extension.items_of(picture(*bars, *texts))
+    parts = [[i for i in items if (i.y or i.box[1]) < 60]]
+    parts.append([i for i in items if i not in parts[0]])
+    pieces = [extension.squeezed(part, 326)[0] for part in parts]
+    assert pieces[0].squeeze > pieces[1].squeeze + 0.1
+    found = extension.to_one_scale(pieces, items, 326)
+    assert found[0].squeeze == found[1].squeeze == pieces[1].squeeze
+    assert [piece.tags for piece in found] == [piece.tags for piece in pieces]
+    assert extension.to_one_scale(found, items, 326) is found
+
+
 def test_words_that_are_too_long_stand_in_two_lines():
     long, extension = "a name of many words", narrow()
     svg = picture(box(0, 60, 700, 60), words(long, 300, 34))
