@@ -631,6 +631,7 @@ SCROLLS = """async () => {
         document.querySelectorAll('article figure .image_svg').length]; }"""
 
 
+@pytest.mark.long
 def test_on_a_phone_no_film_scrolls_and_few_pictures_do(html, open_page):
     page = open_page("about:blank", viewport=PHONE)
     found, shown = [], 0
@@ -692,6 +693,7 @@ def test_letters_of_what_moves_can_be_read_on_a_phone(
     assert min(sizes) >= 10.9
 
 
+@pytest.mark.long
 def test_the_halves_of_a_film_stand_below_each_other(html, open_page):
     address = (html / "chapters/13_context_parallelism.html").as_uri()
     page = open_page(address, viewport=PHONE)
