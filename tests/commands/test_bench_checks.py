@@ -24,6 +24,7 @@ def test_every_check_of_a_set_is_timed(stem):
     assert not any("HIDDEN" in text or "grade_" in text for _, text in found)
 
 
+@pytest.mark.long
 def test_a_set_is_run_in_a_fresh_process():
     path = notebook(STEMS[0])
     ((seconds, peak),) = bench_checks.fresh(path, runs=1)

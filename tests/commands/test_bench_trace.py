@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from bench.trace import __main__ as command
 from bench.trace.ranks import by_step
 from shardlab.timeline import Done
@@ -16,6 +18,7 @@ def test_steps_are_told_apart_and_the_first_is_left_out():
     ]
 
 
+@pytest.mark.long
 def test_who_is_late_waits_least(tmp_path):
     path = tmp_path / "trace.json"
     assert command.main(["--out", str(path)]) == 0

@@ -64,7 +64,14 @@ def test_a_reset_of_what_was_never_there_gives_a_copy(root):
     assert kept is None
 
 
-@pytest.mark.parametrize("number", ["", "1", "99", "chapters"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        "",
+        "99",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("1", "chapters")),
+    ],
+)
 def test_an_unknown_set_is_named(root, number):
     done = python(root, "-m", "tools.work", "--reset", number)
     assert done.returncode == 1

@@ -272,6 +272,7 @@ def test_a_sandbox_that_shows_what_is_hidden_is_refused():
 SHARED = ["--unshare-pid", "--unshare-ipc", "--unshare-uts"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
@@ -293,6 +294,7 @@ def test_a_sandbox_that_does_not_hold_is_refused(word, reason, monkeypatch):
         sandbox.prove()
 
 
+@pytest.mark.long
 def test_a_process_without_the_filter_is_refused(monkeypatch):
     nothing_barred = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     with tempfile.TemporaryFile() as file:
