@@ -117,37 +117,38 @@ def slice_and_axes():
              X, which takes the two others together; one X is picked out
     source   chapter 1
     """
-    ax, side, pitch, apart = canvas(385, 274), 19, 23, 97
+    ax, side, pitch, apart = canvas(690, 560), 26, 36, 160
     ink, over = colour("axis-x"), colour("axis-y")
     write(ax, 3, 12, "wires: 4 × 4 × 4, in four layers", 13, "left")
-    for layer, left in enumerate(range(13, 13 + 4 * apart, apart)):
-        at = [(left + n % 4 * pitch, 50 + n // 4 * pitch) for n in range(16)]
+    for layer, left in enumerate(range(74, 74 + 4 * apart, apart)):
+        at = [(left + n % 4 * pitch, 66 + n // 4 * pitch) for n in range(16)]
         for n, middle in enumerate(at):
             for ahead in ([n + 1] if n % 4 < 3 else []) + [n + 4]:
                 if ahead < 16:
-                    wire(ax, middle, at[ahead], ink, 1.4, z=0.5)
-            _of_slice(ax, middle, side, n, layer)
+                    wire(ax, middle, at[ahead], ink, 2.4, z=0.5)
+            _of_slice(ax, middle, (side, side), n, layer)
         if layer < 3:
-            start, far = (at[1][0], at[1][1] - side / 2), apart
-            end = start[0] + far, start[1]
-            wire(ax, start, end, over, 2.4, bend=-16, z=0.8)
-    write(ax, 3, 162, "mesh: X = 16, Y = 4", 13, "left")
-    write(ax, 382, 162, "X = 1: one chip of each layer", 12, "right", ink=over)
+            start = (at[1][0], at[1][1] - side / 2)
+            end = start[0] + apart, start[1]
+            wire(ax, start, end, over, 2.4, bend=-22, z=0.8)
+    write(ax, 3, 212, "mesh: X = 16, Y = 4", 13, "left")
     for layer in range(4):
-        y = 188 + layer * 22
-        write(ax, 3, y, f"Y={layer}", 11, "left")
+        x = 74 + 1.5 * pitch + layer * apart
+        write(ax, x, 234, f"Y={layer}", 12)
         for n in range(16):
-            _of_slice(ax, (42 + n * 22, y), side, n, layer)
+            _of_slice(ax, (x, 254 + n * 19.5), (4 * side, 17), n, layer)
+    for n in range(16):
+        write(ax, 48, 254 + n * 19.5, f"X={n}", 12, "right")
     return ax
 
 
-def _of_slice(ax, middle, side, number, layer):
+def _of_slice(ax, middle, size, number, layer):
     """A chip of `slice_and_axes`; number 1 of each layer has a thick edge."""
-    x, y = middle
+    (x, y), (wide, high) = middle, size
     edge, thick = (colour("axis-y"), 2.6) if number == 1 else (INK, 0.7)
-    look = {"edge": edge, "line": thick, "size": 11, "z": 1 + (number == 1)}
-    corner = x - side / 2, y - side / 2
-    box(ax, *corner, side, side, shade("Y", layer, 4), number, **look)
+    look = {"edge": edge, "line": thick, "size": 13, "z": 1 + (number == 1)}
+    corner = x - wide / 2, y - high / 2
+    box(ax, *corner, wide, high, shade("Y", layer, 4), number, **look)
 
 
 @styled
