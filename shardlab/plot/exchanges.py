@@ -67,7 +67,7 @@ def _draw_chip(ax, corner, scene, held, name):
         y = top + (y - y0) / scene.height * high * scene.parts
         box(ax, x, y, wide, high, shade("X", term, N), term, edge=PAPER, z=1.1)
         if scene.columns > 1 and (chunk, element, term - 1) in held:
-            write(ax, x, y + high / 2, "+", 11, zorder=3)
+            write(ax, x, y + high / 2, "+", 20, weight="bold", zorder=3)
     box(ax, left, top, SIDE, SIDE, "none", line=1.2, z=2)
     if name:
         write(ax, left + SIDE / 2, top - 11, name, 11)

@@ -121,11 +121,12 @@ def copy_and_sum(terms=(0, 6, 24, 54, 96, 150, 216, 294)):
         write(ax, middle + 58, y, words, 12, "left", ink=SOFT)
     for n, (x, term) in enumerate(zip(at, terms, strict=True)):
         fill = shade("X", n, chips)
-        chip(ax, x, 96, 34, f"{term}", fill)
+        chip(ax, x, 90, 30, "w", fill)
+        write(ax, x, 118, f"{term}", 12, ink=MOVE, weight="bold")
         chip(ax, x, 270, 34, f"{total}", fill, edge=INK)
         for start, end, ink in (
-            ((middle, 36), (x, 77), INK),
-            ((x, 115), (middle, 177), MOVE),
+            ((middle, 36), (x, 73), INK),
+            ((x, 127), (middle, 177), MOVE),
             ((middle, 210), (x, 251), INK),
             ((x, 289), (middle, 351), MOVE),
         ):
