@@ -65,9 +65,14 @@ def _draw_chip(ax, corner, scene, held, name):
         (x, y), (x0, y0) = scene.place(0, what), scene.corner(0)
         x = left + (x - x0) / scene.width * wide
         y = top + (y - y0) / scene.height * high * scene.parts
-        box(ax, x, y, wide, high, shade("X", term, N), term, edge=PAPER, z=1.1)
+        # A term that is alone is as large as the array, and so is its row.
+        alone = sum(cell[:2] == what[:2] for cell in held) == 1
+        whole = scene.columns > 1 and alone and not isinstance(chunk, tuple)
+        x, across = (left, SIDE) if whole else (x, wide)
+        look = {"edge": PAPER, "z": 1.1}
+        box(ax, x, y, across, high, shade("X", term, N), term, **look)
         if scene.columns > 1 and (chunk, element, term - 1) in held:
-            write(ax, x, y + high / 2, "+", 20, weight="bold", zorder=3)
+            write(ax, x, y + high / 2, "+", 15, weight="bold", zorder=3)
     box(ax, left, top, SIDE, SIDE, "none", line=1.2, z=2)
     if name:
         write(ax, left + SIDE / 2, top - 11, name, 11)
