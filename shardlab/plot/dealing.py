@@ -83,7 +83,8 @@ def dealt_player(p=4, v=2, layers=16, title="Layers dealt to stages"):
             words.append(f"{name}: {look.says(deal[1], min(time, end), end)}")
         at = f"{time} of {max(ends)} layers' time. "
         frames.append((at + ". ".join(words), "".join(parts)))
-    return reel(title, frames, 2 * DEALT, poster=(p - 1))
+    # at rest: the last stage of the upper deal has just begun
+    return reel(title, frames, 2 * DEALT, poster=(p - 1) * v)
 
 
 class _Deal(NamedTuple):
