@@ -108,6 +108,7 @@ def test_a_table_that_scrolls_on_a_phone_shows_that_it_does(html, open_page):
     )
     look.walk(page)
     box = page.locator("#tab-fits .text_html")
+    box.locator("table").evaluate("e => { e.style.minWidth = '900px'; }")
     assert box.evaluate("e => e.scrollWidth > e.clientWidth")
     assert "gradient" in box.evaluate(
         "e => getComputedStyle(e).backgroundImage"
