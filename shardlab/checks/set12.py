@@ -315,13 +315,11 @@ def _fullest_policies(limit, *sizes):
 
 @question.visible(
     "chosen",
-    (5, 16, 1, 48, 4),
-    (11, 16, 1, 48, 4),
-    (5, 48, 1, 16, 4),
     (5, 32, 1, 48, 4),
+    (11, 32, 1, 48, 4),
     (5, 60, 1, 48, 4),
-    (9, 48, 1, 16, 4),
-    (20, 16, 1, 48, 4),
+    (9, 60, 1, 48, 4),
+    (20, 32, 1, 48, 4),
 )
 def check_chosen(each, s, b, h, a):
     """Question 3: what to keep in `each` bytes for an element of x."""
