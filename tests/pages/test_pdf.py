@@ -10,7 +10,7 @@ from pypdf import PdfReader
 from tests.tree import ROOT, python
 from tools import dist, pdf
 
-MAX_PDF = 30_000_000  # bytes
+MAX_PDF = 25_000_000  # bytes
 ORDER = pdf.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
 
 
