@@ -35,7 +35,8 @@ pause, so that what a launch costs is hidden wherever the device is slower than
 its host; on a CPU each call is waited for. Data are random, since zeros draw
 less power. A row that could not be run holds `error`.
 
-matmul       In[B, D] @ W[D, F] in bf16. rows: B, D, F, flops, bytes,
+matmul       In[B, D] @ W[D, F] in bf16, one of eight in a program, each with
+             a W of its own. rows: B, D, F, flops, bytes,
              flops_per_s, bytes_per_s, roofline_seconds (cost.t_matmul).
              rooflines, one for each (D, F): peak_flops_per_s; floor_seconds,
              the median of B <= 16; floor_bytes_per_s, with which W was then
@@ -48,8 +49,10 @@ bandwidth    rows: kind (copy, sum, triad), array_bytes, bytes moved,
 step         a training step of shardlab.transformer. model: its sizes; tokens
              of the step; params; flops_formula of the step
              (models.forward_flops, three times).
-             rows: keeps, what a layer keeps for its backward pass: "nothing",
-             "products", "everything" (with --quick the second alone); flops,
+             rows: attention, "whole", the book's, with all scores in memory,
+             or "fused", cuDNN's; keeps, what a layer keeps for its backward
+             pass: "nothing", "products", "everything" (with --quick the second
+             alone); flops, flops_model and tally are of whole attention: flops,
              counted from this program; flops_model, counted from the program
              that makes nothing twice; tokens_per_s; mfu and hfu, flops_model
              and flops over the chip's; program, the bytes that the compiler

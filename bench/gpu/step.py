@@ -12,7 +12,11 @@ from shardlab import count, memory, models
 from shardlab.strategies import adam
 from shardlab.transformer import STRATEGIES, evidence, training
 from shardlab.transformer import model as decoder
-from shardlab.transformer.strategies import everything, products
+from shardlab.transformer.strategies import (
+    everything,
+    products,
+    whole_attention,
+)
 
 MODEL = models.Model(
     "one-chip",
@@ -46,6 +50,23 @@ SIZES = {
     "full": {"model": MODEL, "sequences": 4, "keeps": list(KEEPS)},
     "quick": {"model": TINY, "sequences": 2, "keeps": ["products"]},
 }
+
+
+def fused(Q, K, V):
+    """Attention of a sequence that never stores its scores, cuDNN's.
+
+    Q, K, V  Q[T, G, R, d], K[T, G, d], V[T, G, d]
+    returns  Heads[T, G, R, d] in float32
+    """
+    T, G, R, d = Q.shape
+    kernel = None if jax.default_backend() == "cpu" else "cudnn"
+    Heads = jax.nn.dot_product_attention(
+        Q.reshape(T, G * R, d), K, V, is_causal=True, implementation=kernel
+    )
+    return Heads.reshape(Q.shape).astype("float32")
+
+
+ATTENTION = {"whole": whole_attention, "fused": fused}
 RECOMPUTE = {"nothing": "full", "everything": "none"}
 
 
@@ -66,7 +87,9 @@ def part(sizes, effort, chip):
         "params": params(model),
         "flops_formula": 3 * B * once,
         "rows": [
-            row(keeps, model, B, effort, chip) for keeps in sizes["keeps"]
+            row(keeps, attention, model, B, effort, chip)
+            for attention in ATTENTION
+            for keeps in sizes["keeps"]
         ],
     }
 
@@ -79,28 +102,30 @@ def params(model):
     return sum(int(np.prod(shape)) for shape in leaves)
 
 
-def row(keeps, model, B, effort, chip):
-    """What is known of the step before it runs, then how it ran."""
+def row(keeps, attention, model, B, effort, chip):
+    """What is known of the step before it runs, then how it ran.
+
+    FLOPs and tally are those of whole attention in either case.
+    """
     known = {
         "keeps": keeps,
+        "attention": attention,
         "flops": step_flops(keeps, model, B),
         "flops_model": step_flops("everything", model, B),
         "tally": attempted({}, lambda: tally(keeps, model, B)),
     }
-    program = compiled(keeps, model, B)
-    known["program"] = program_bytes(program)
-    return attempted(
-        known, lambda: trained(known, program, model, B, effort, chip)
-    )
+    return attempted(known, lambda: trained(known, model, B, effort, chip))
 
 
-def trained(known, program, model, B, effort, chip):
-    """Run the step and time it."""
+def trained(known, model, B, effort, chip):
+    """Compile the step, run it and time it."""
+    program = compiled(known["keeps"], model, B, known["attention"])
     before = peak_bytes()
     seconds = timed([stepper(program, model, B)], effort)
     after = peak_bytes()
     could = chip["flops"] * seconds["seconds"] if chip else None
     return {
+        "program": program_bytes(program),
         **seconds,
         "tokens_per_s": B / seconds["seconds"],
         "mfu": known["flops_model"] / could if chip else None,
@@ -112,9 +137,14 @@ def trained(known, program, model, B, effort, chip):
 # ---- the program -------------------------------------------------------------
 
 
-def strategy(keeps):
+def strategy(keeps, attention="whole"):
     """One chip alone, whose layers keep so much."""
-    return replace(STRATEGIES["none"], name=keeps, keeps=KEEPS[keeps])
+    return replace(
+        STRATEGIES["none"],
+        name=f"{keeps}, {attention}",
+        keeps=KEEPS[keeps],
+        attend=ATTENTION[attention],
+    )
 
 
 def mesh():
@@ -124,23 +154,24 @@ def mesh():
     return jax.make_mesh((1, 1), ("X", "Y"), axis_types=types, devices=first)
 
 
-def program_of(keeps, model, B):
+def program_of(keeps, model, B, attention="whole"):
     """The step as a function, and the shapes of its arguments."""
-    at, one = strategy(keeps), mesh()
+    at, one = strategy(keeps, attention), mesh()
     arguments = training.arguments(at, one, model, B)
     return training.train(at, one, model.context), arguments
 
 
 @cache
-def compiled(keeps, model, B):
+def compiled(keeps, model, B, attention="whole"):
     """The step, compiled; it overwrites weights and states.
 
     keeps    a key of KEEPS
     model    shardlab.models.Model
     B        tokens of the step
+    attention  a key of ATTENTION
     returns  jax.stages.Compiled
     """
-    step, arguments = program_of(keeps, model, B)
+    step, arguments = program_of(keeps, model, B, attention)
     return jax.jit(step, donate_argnums=(2, 3)).lower(*arguments).compile()
 
 

@@ -41,7 +41,8 @@ SCHEMA = {
     "step": (
         {"model", "tokens", "params", "flops_formula"},
         TIMED
-        | {"keeps", "flops", "flops_model", "tally", "program", "mfu", "hfu"}
+        | {"keeps", "attention", "flops", "flops_model", "tally", "program"}
+        | {"mfu", "hfu"}
         | {"tokens_per_s", "device_peak_bytes"},
     ),
 }
@@ -103,7 +104,7 @@ def test_every_time_lies_between_the_least_and_the_most(whole):
 
 def test_the_flops_of_a_step_are_those_of_the_formula(whole):
     part = whole["parts"]["step"]
-    (row,) = part["rows"]
+    row, _ = part["rows"]
     assert row["flops"] == row["flops_model"] == part["flops_formula"]
     again = step.step_flops("nothing", step.TINY, part["tokens"])
     assert again > part["flops_formula"]
