@@ -1,13 +1,15 @@
 """Measures the accelerator at hand: what the formulas of the book assume of it.
 
     python -m bench.gpu --out work/gpu.json [--quick] [--only matmul step]
-                        [--chip h200]
+                        [--chip h200] [--compact]
 
 One device is measured, the first that JAX sees. The file is written anew after
 every part, so that what was measured is kept when a run is cut short. `--quick`
 takes tiny sizes: it tries the program, on a CPU too, and its figures say
 nothing about a chip. Without it a CPU is refused. The largest row wants 60 GB
 of memory by the library's count; what does not fit is noted and left out.
+`--compact` leaves out samples, names and events: shardlab/compiled/gpu.json,
+of which chapter 20 speaks, was written with it, by the parts it holds.
 
 The file is one object. Sizes are in elements, times in seconds, memory in
 bytes; a rate ends in `_per_s`. What is not known is null.

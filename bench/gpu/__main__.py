@@ -31,6 +31,11 @@ def parser():
     asked.add_argument(
         "--only", nargs="+", choices=PARTS, metavar="PART", help=known
     )
+    asked.add_argument(
+        "--compact",
+        action="store_true",
+        help="leave out samples and events, as in shardlab/compiled/gpu.json",
+    )
     asked.add_argument("--chip", help="the device's name in shardlab.hw")
     return asked
 
@@ -65,6 +70,12 @@ def measured(name, options):
     return {"wall_seconds": time.perf_counter() - start, **found, **rest}
 
 
+def compact(part):
+    """A part without what was sampled beside it and every single event."""
+    long = ("samples", "names", "events")
+    return {name: value for name, value in part.items() if name not in long}
+
+
 def write(document, path):
     """Write the file anew, in numbers of 5 digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +94,9 @@ def main(arguments=None):
         "parts": {},
     }
     for name in options.only or PARTS:
-        document["parts"][name] = found = measured(name, options)
+        found = measured(name, options)
+        kept = compact(found) if options.compact else found
+        document["parts"][name] = kept
         write(document, options.out)
         failed = found.get("error", "done")
         print(f"{name:12} {found['wall_seconds']:7.1f} s  {failed}", flush=True)

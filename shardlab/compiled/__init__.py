@@ -1,9 +1,9 @@
 """What engines made of the book's programs, once, and stored.
 
 `python -m bench.tpu` asks Google's compiler for TPUs, `python -m bench.trace`
-runs two processes under JAX's profiler. Both write what is read here. Nothing
-here imports JAX or anything that counts or predicts, but `stack`, a program to
-be compiled.
+runs two processes under JAX's profiler, `python -m bench.gpu --compact`
+measures a GPU. They write what is read here. Nothing here imports JAX or
+anything that counts or predicts, but `stack`, a program to be compiled.
 """
 
 import json
@@ -12,7 +12,15 @@ from pathlib import Path
 
 from shardlab.timeline import Done
 
-__all__ = ["block", "compiled", "needed", "offered", "step", "traced"]
+__all__ = [
+    "block",
+    "compiled",
+    "measured",
+    "needed",
+    "offered",
+    "step",
+    "traced",
+]
 
 STORED = Path(__file__).parent
 
@@ -121,3 +129,13 @@ def traced():
         for rows in found["processes"]
     ]
     return found
+
+
+def measured():
+    """What one GPU took for products, attention and training steps.
+
+    returns  dict, as the docstring of `bench.gpu` says: "date", "machine",
+             "chip" and "parts"; without samples and events
+    source   chapter 20
+    """
+    return json.loads((STORED / "gpu.json").read_text("utf-8"))

@@ -7,7 +7,13 @@ from shardlab.plot.colours import colour
 from shardlab.plot.things import arrow, box, write
 from shardlab.plot.ticks import ticks
 
-__all__ = ["knees", "lanes", "predicted_and_compiled", "witnesses"]
+__all__ = [
+    "clocked",
+    "knees",
+    "lanes",
+    "predicted_and_compiled",
+    "witnesses",
+]
 
 HELD = {
     "states": "memory",
@@ -196,6 +202,42 @@ def knees(chips):
     ax.set_ylim(34, 1000)
     ax.set_xlim(6, 1600)
     ticks(ax, [8, 32, 128, 512, 1024], [50, 100, 200, 400, 800])
+    return ax
+
+
+@styled
+def clocked(B, seconds, roofs, steps, ideal):
+    """What a GPU took: a product over its tokens, and steps as bars.
+
+    B, seconds  tokens, and the product's time with each of them
+    roofs    dict: words -> seconds of the products by that roof
+    steps    dict: title of a row -> seconds of the step
+    ideal    dict: words -> seconds of the step's products alone
+    returns  the axes of the product
+    source   chapter 20
+    """
+    figure, axes = panels(1, 2, size=(8.4, 3.5))
+    figure.subplots_adjust(wspace=0.62)
+    ax, bars = np.ravel(axes)
+    looks = ("--", "-")
+    for (words, times), look in zip(roofs.items(), looks, strict=True):
+        ax.plot(B, 1e6 * np.array(times), look, color=INK, lw=1, label=words)
+    taken = 1e6 * np.array(seconds)
+    ax.plot(B, taken, "o", ms=4, color=colour("arithmetic"), label="clock")
+    ax.set(xscale="log", yscale="log", xlabel="tokens, B", ylabel="time [µs]")
+    ax.set_ylim(24, 500)
+    ticks(ax, [1, 8, 64, 512, 2048], [25, 50, 100, 200, 400])
+    ax.legend(frameon=False, loc="upper left")
+    ax.set_title("one product")
+    for row, taken in enumerate(steps.values()):
+        bars.barh(row, 1e3 * taken, 0.62, color=colour("arithmetic"))
+        words = f"{1e3 * taken:.0f}"
+        bars.text(1e3 * taken + 4, row, words, va="center")
+    for (words, least), look in zip(ideal.items(), looks, strict=True):
+        bars.axvline(1e3 * least, color=INK, lw=1, ls=look, zorder=3)
+    bars.set_yticks(range(len(steps)), steps)
+    bars.set_ylim(len(steps) - 0.5, -0.5)
+    bars.set(xlim=(0, 235), xlabel="time [ms]", title="a training step")
     return ax
 
 
