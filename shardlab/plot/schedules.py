@@ -220,7 +220,9 @@ def _legend(figure, schedules):
         if kind in kinds
     ]
     if any(np.any(e.chunk) for run in schedules.values() for e in run):
-        patches.append(Patch(label="second chunk", fc=INK))
+        pairs = any("&" in e.kind for run in schedules.values() for e in run)
+        words = "second stream" if pairs else "second chunk"
+        patches.append(Patch(label=words, fc=INK))
     figure.legend(
         handles=patches,
         loc="lower center",
@@ -350,7 +352,7 @@ def in_flight(schedules, sizes=None):
         y, x = rows[title], left + stage * pitch
         times, held = zip(*curve, strict=True)
         tops = [y - n / most * (high - 38) for n in held]
-        write(ax, x, y - high + 21, title, 12, "left", ink=SOFT)
+        write(ax, x, y - high + 13, title, 12, "left", ink=SOFT)
         places = [x + time * unit for time in times]
         look = {"fc": colour("memory-1"), "ec": INK, "lw": 0.6}
         ax.fill_between(places, tops, y, step="post", **look)
