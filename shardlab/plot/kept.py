@@ -31,32 +31,30 @@ __all__ = [
 
 # Where each term of memory.LAYER stands in the picture, and its short name.
 _PLACES = {
-    "layer norm 1 input": (34, 150, "norm\ninput"),
-    "query, key, value input": (108, 150, "input of\nQ, K, V"),
-    "query and key": (190, 150, "Q and K"),
-    "value": (190, 52, "V"),
-    "softmax output": (296, 150, "softmax\noutput"),
-    "softmax dropout mask": (384, 238, "mask"),
-    "softmax dropout output": (470, 150, "after\ndropout"),
-    "attention projection input": (560, 150, "input\nof W_O"),
-    "attention dropout mask": (613, 238, "mask"),
-    "layer norm 2 input": (34, 352, "norm\ninput"),
-    "first MLP matmul input": (108, 352, "input\nof W_in"),
-    "GeLU input": (196, 352, "input of\nGeLU"),
-    "second MLP matmul input": (292, 352, "input\nof W_out"),
-    "MLP dropout mask": (345, 424, "mask"),
+    "layer norm 1 input": (34, 136, "norm\ninput"),
+    "query, key, value input": (108, 136, "input of\nQ, K, V"),
+    "query and key": (190, 136, "Q and K"),
+    "value": (190, 46, "V"),
+    "softmax output": (306, 136, "softmax\noutput"),
+    "softmax dropout mask": (40, 322, "mask"),
+    "softmax dropout output": (126, 322, "after\ndropout"),
+    "attention projection input": (226, 322, "input\nof W_O"),
+    "attention dropout mask": (290, 392, "mask"),
+    "layer norm 2 input": (34, 516, "norm\ninput"),
+    "first MLP matmul input": (108, 516, "input\nof W_in"),
+    "GeLU input": (192, 516, "input of\nGeLU"),
+    "second MLP matmul input": (282, 516, "input\nof W_out"),
+    "MLP dropout mask": (332, 588, "mask"),
 }
-_SUMS = {"x + attention": (648, 150), "x + MLP": (388, 352)}
-_SUMS |= {"times the mask": (613, 150), "times the MLP mask": (345, 352)}
+_SUMS = {"x + attention": (336, 322), "x + MLP": (370, 516)}
+_SUMS |= {"times the mask": (290, 322), "times the MLP mask": (332, 516)}
 _FLOW = (
     ("layer norm 1 input", "query, key, value input"),
     ("query, key, value input", "query and key"),
     ("query, key, value input", "value"),
     ("query and key", "softmax output"),
-    ("softmax output", "softmax dropout output"),
     ("softmax dropout mask", "softmax dropout output"),
     ("softmax dropout output", "attention projection input"),
-    ("value", "attention projection input"),
     ("attention projection input", "times the mask"),
     ("times the mask", "x + attention"),
     ("attention dropout mask", "times the mask"),
@@ -79,7 +77,7 @@ def layer_kept(scores):
     returns  the axes drawn on; arrows are the forward pass
     source   Korthikanti et al. (2022)
     """
-    ax = canvas(690, 446)
+    ax = canvas(690, 606)
     sides = {}
     for name, (x, y, short) in _PLACES.items():
         kept = memory.LAYER[name]
@@ -90,20 +88,43 @@ def layer_kept(scores):
         _flow(ax, start, end, sides)
     for name in ("times the mask", "times the MLP mask"):
         write(ax, *_SUMS[name], "×", 16, weight="bold")
-    for (x, y), start, over in (
-        ((648, 150), (34, 150), 18),
-        ((388, 352), (34, 352), 300),
-    ):
-        _round(ax, start, (x, y), over)
-    write(ax, 62, 38, "attention", 13, "left", weight="bold")
-    write(ax, 62, 322, "MLP", 13, "left", weight="bold")
-    look = {"ink": SOFT, "width": 1.2}
-    path = (662, 150), (682, 150), (682, 274), (34, 274), (34, 300)
-    for one, other in pairwise(path):
-        wire(ax, one, other, **look)
-    arrow(ax, (34, 300), (34, 341), SOFT, 1.2, head=4)
-    _key(ax, 440, 326)
+    for name in ("x + attention", "x + MLP"):
+        write(ax, *_SUMS[name], "+", 17, weight="bold")
+    write(ax, 66, 38, "attention", 13, "left", weight="bold")
+    write(ax, 62, 484, "MLP", 13, "left", weight="bold")
+    of = {name: side / 2 + 2 for name, side in sides.items()}
+    _way(  # the scores, to the next row
+        ax,
+        (306 + of["softmax output"], 136),
+        (364, 136),
+        (364, 236),
+        (126, 236),
+        (126, 322 - of["softmax dropout output"] - 1),
+    )
+    _way(
+        ax,
+        (190 + of["value"], 46),
+        (376, 46),
+        (376, 248),
+        (226, 248),
+        (226, 322 - of["attention projection input"] - 1),
+    )
+    _way(ax, (346, 322), (376, 322), (376, 446), (34, 446), (34, 505))
+    round_attention = (54, 136), (54, 14), (388, 14), (388, 260), (336, 260)
+    _way(ax, *round_attention, (336, 310), dashed=True)
+    _way(ax, (54, 516), (54, 462), (370, 462), (370, 504), dashed=True)
+    for x, y in ((262, 14), (212, 462)):
+        box(ax, x - 34, y - 8, 68, 16, PAPER, line=0, z=1)
+        write(ax, x, y, "residual", 11.5, ink=SOFT)
+    _key(ax, 440, 250)
     return ax
+
+
+def _way(ax, *corners, dashed=False):
+    """A line round corners, with a head at its end."""
+    for one, other in pairwise(corners[:-1]):
+        wire(ax, one, other, SOFT, 1.2, dashed=dashed)
+    arrow(ax, *corners[-2:], SOFT, 1.2, head=4)
 
 
 def _term(ax, middle, side, kept, short, size):
@@ -131,28 +152,12 @@ def _flow(ax, start, end, sides):
         arrow(ax, (x + half, y), (u - other, v), **look)
     elif x == u:
         arrow(ax, (x, y - half), (u, v + other), **look)
-    elif start == "value":
-        wire(ax, (x + half, y), (u, y), SOFT, 1.2)
-        arrow(ax, (u, y), (u, v - other), **look)
     elif end == "value":
-        wire(ax, (x + half + 14, v + 98), (x + half + 14, v), SOFT, 1.2)
+        wire(ax, (x + half + 14, y), (x + half + 14, v), SOFT, 1.2)
         arrow(ax, (x + half + 14, v), (u - other, v), **look)
     else:
         wire(ax, (x, y - half), (x, v + 18), SOFT, 1.2)
         arrow(ax, (x, v + 18), (u - other, v + 18), **look)
-
-
-def _round(ax, start, end, over):
-    """The way of x round half a layer, to the sum at its end."""
-    (x, y), (u, v) = start, end
-    write(ax, u, v, "+", 17, weight="bold")
-    look = {"ink": SOFT, "width": 1.2, "dashed": True}
-    wire(ax, (x + 20, y), (x + 20, over), **look)
-    wire(ax, (x + 20, over), (u, over), **look)
-    arrow(ax, (u, over), (u, v - 12), SOFT, 1.2, head=4)
-    middle = (x + u) / 2
-    box(ax, middle - 34, over - 8, 68, 16, PAPER, line=0, z=1)
-    write(ax, middle, over, "residual", 11.5, ink=SOFT)
 
 
 def _look(kept):

@@ -355,32 +355,33 @@ def mirrored_passes(halves=("attention", "MLP")):
              backward pass below it to the left; striped is what is repeated
     source   Korthikanti et al. (2022)
     """
-    ax, wide, gap = canvas(COLUMN, 172), 96, 6
-    gold, rows = colour("network-1"), {"forward": 34, "backward": 92}
-    for name, y in rows.items():
-        write(ax, 2, y + 15, name, 12.5, "left", weight="bold")
-    for n, half in enumerate(halves):
-        x = 80 + n * (3 * wide + 2 * gap + 10)
-        places = [x + m * (wide + gap) for m in range(3)]
+    wide, gap, left, high = 96, 6, 80, 182
+    right = left + 3 * wide + 2 * gap
+    ax = canvas(right + 4, high * len(halves) - 8)
+    gold, cut = colour("network-1"), shade("Y", 1, 4)
+    places = [left + m * (wide + gap) for m in range(3)]
+    for top, half in zip(
+        range(0, high * len(halves), high), halves, strict=True
+    ):
+        rows = {"forward": top + 34, "backward": top + 92, "again": top + 136}
+        for name, y in rows.items():
+            write(ax, 2, y + 15, name, 12.5, "left", weight="bold")
         for at, words in zip(places, ("entrance", half, "exit"), strict=True):
-            write(ax, at + wide / 2, 18, words, 12.5, ink=SOFT)
+            look = {"weight": "bold"} if words == half else {"ink": SOFT}
+            write(ax, at + wide / 2, top + 18, words, 12.5, **look)
         for at, words in (places[0], "AllGather"), (places[2], "ReduceScatter"):
             box(ax, at, rows["forward"], wide, 30, gold, words)
         for at, words in (places[2], "AllGather"), (places[0], "ReduceScatter"):
             box(ax, at, rows["backward"], wide, 30, gold, words)
-        cut = shade("Y", 1, 4)
-        for name, y in rows.items():
-            words = "products" if name == "forward" else "gradients"
-            box(ax, places[1], y, wide, 30, cut, words)
+        for name, words in (("forward", "products"), ("backward", "gradients")):
+            box(ax, places[1], rows[name], wide, 30, cut, words)
         again = {"hatch": "////", "z": 1}
-        box(ax, places[0], 136, wide, 30, gold, **again)
-        box(ax, places[0] + 14, 143, wide - 28, 16, gold, line=0, z=2)
-        write(ax, places[0] + wide / 2, 151, "AllGather", 12, zorder=3)
+        box(ax, left, rows["again"], wide, 30, gold, **again)
+        box(ax, left + 14, top + 143, wide - 28, 16, gold, line=0, z=2)
+        write(ax, left + wide / 2, top + 151, "AllGather", 12, zorder=3)
         end = places[1] + wide / 2
-        wire(ax, (places[0] + wide, 151), (end, 151), SOFT, 1.2)
-        arrow(ax, (end, 151), (end, 124), SOFT, 1.2, head=5)
-    write(ax, 2, 151, "again", 12.5, "left", weight="bold")
-    right, left = COLUMN - 2, 80
-    arrow(ax, (left, 72), (right, 72), SOFT, 1.2, head=5)
-    arrow(ax, (right, 83), (left, 83), SOFT, 1.2, head=5)
+        wire(ax, (left + wide, top + 151), (end, top + 151), SOFT, 1.2)
+        arrow(ax, (end, top + 151), (end, top + 124), SOFT, 1.2, head=5)
+        arrow(ax, (left, top + 72), (right, top + 72), SOFT, 1.2, head=5)
+        arrow(ax, (right, top + 83), (left, top + 83), SOFT, 1.2, head=5)
     return ax

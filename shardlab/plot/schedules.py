@@ -220,7 +220,9 @@ def _legend(figure, schedules):
         if kind in kinds
     ]
     if any(np.any(e.chunk) for run in schedules.values() for e in run):
-        patches.append(Patch(label="second chunk", fc=INK))
+        pairs = any("&" in e.kind for run in schedules.values() for e in run)
+        words = "second stream" if pairs else "second chunk"
+        patches.append(Patch(label=words, fc=INK))
     figure.legend(
         handles=patches,
         loc="lower center",
@@ -334,7 +336,7 @@ def in_flight(schedules, sizes=None):
     refuse_empty("schedules", schedules, "pipeline.Event")
     p = max(1 + e.stage for events in schedules.values() for e in events)
     sizes = dict.fromkeys(schedules, 1) | (sizes or {})
-    left, high, pitch = 4, 78, 684 / p
+    left, high, pitch = 4, 86, 684 / p
     longest = float(max(map(pipeline.makespan, schedules.values())))
     unit = (pitch - 20) / longest
     floor = 34 + high * len(schedules)
@@ -349,8 +351,8 @@ def in_flight(schedules, sizes=None):
     for (title, stage), curve in curves.items():
         y, x = rows[title], left + stage * pitch
         times, held = zip(*curve, strict=True)
-        tops = [y - n / most * (high - 38) for n in held]
-        write(ax, x, y - high + 21, title, 12, "left", ink=SOFT)
+        tops = [y - n / most * (high - 46) for n in held]
+        write(ax, x, y - high + 18, title, 12, "left", ink=SOFT)
         places = [x + time * unit for time in times]
         look = {"fc": colour("memory-1"), "ec": INK, "lw": 0.6}
         ax.fill_between(places, tops, y, step="post", **look)
