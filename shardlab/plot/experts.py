@@ -251,18 +251,18 @@ def expert_axes(replicas=2, chips=4, E=8):
 
 @styled
 def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
-    """Draw a pipeline fed from both ends, one of its ranks, and a node of it.
+    """Draw a pipeline fed from both ends, one of its places, and a node.
 
-    stages   of the pipeline, and ranks; rank n has stages n and the n-th last
-    nodes    of a rank
+    stages   of the pipeline, and places; place n has stages n and n-th last
+    nodes    of a place
     gpus     of a node
     experts  of a layer
-    groups   of a rank's nodes, each of which has all experts of a layer
+    groups   of a place's nodes, each of which has all experts of a layer
     returns  the axes drawn on
     source   chapter 14
     """
     ax, wide, mine = canvas(690, 492), 672 / stages, stages // 3
-    words = f"{stages} ranks of {nodes * gpus} GPUs; each has two stages"
+    words = f"{stages} places of {nodes * gpus} GPUs; each has two stages"
     write(ax, 9, 14, words, 12, "left", weight="bold")
     for n in range(stages):
         for stage, top in ((n, 30), (stages - 1 - n, 58)):
@@ -306,7 +306,7 @@ def _opened(ax, start, ends, y):
 
 
 def _groups(ax, nodes, groups, experts):
-    """The nodes of a rank, in groups that have all experts of a layer."""
+    """The nodes of a place, in groups that have all experts of a layer."""
     pitch, each = 672 / nodes, nodes // groups
     for n in range(nodes):
         fill = shade("Z", 0 if n // each else 1)
