@@ -217,6 +217,10 @@ def all_imported(code):
     return sorted(found)
 
 
+# Packages that pack the printed book: no output of a cell comes from them.
+PRINTING = {"lxml", "pikepdf"}
+
+
 def digest(code, *more):
     """What running `code` depends on, as a hexadecimal digest.
 
@@ -224,13 +228,15 @@ def digest(code, *more):
     more     texts that count as they stand
     returns  str; another one when such a text, a shardlab module that `code`
              imports, of itself or through others, or a locked package changes
+             that is none of PRINTING
     """
     parts = [
         module_path(name).read_text(encoding="utf-8")
         for name in all_imported(code)
     ]
     lock = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    parts += [line.partition("#")[0].strip() for line in lock.splitlines()]
+    locked = [line.partition("#")[0].strip() for line in lock.splitlines()]
+    parts += [x for x in locked if x.partition("==")[0] not in PRINTING]
     return hashlib.sha256("\0".join([*more, *parts]).encode()).hexdigest()[:16]
 
 
