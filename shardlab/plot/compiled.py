@@ -233,7 +233,7 @@ def clocked(B, seconds, roofs, steps, ideal):
         bars.barh(row, 1e3 * taken, 0.62, color=colour("arithmetic"))
         words = f"{1e3 * taken:.0f}"
         bars.text(1e3 * taken + 4, row, words, va="center")
-    for (words, least), look in zip(ideal.items(), looks, strict=True):
+    for least, look in zip(ideal.values(), looks, strict=True):
         bars.axvline(1e3 * least, color=INK, lw=1, ls=look, zorder=3)
     bars.set_yticks(range(len(steps)), steps)
     bars.set_ylim(len(steps) - 0.5, -0.5)
