@@ -106,3 +106,14 @@ def test_what_was_offered_is_read_from_the_refusal():
     assert compiled.needed(refused) > compiled.offered(refused)
     with pytest.raises(ValueError, match="must name the memory"):
         compiled.offered(compiled.step("llama-3-8b", "fsdp", "input", X=64))
+
+
+def test_what_a_gpu_took_lies_between_its_least_and_its_most():
+    found = compiled.measured()
+    assert found["chip"]["name"] == "h200"
+    assert not found["quick"]
+    for part in found["parts"].values():
+        assert "error" not in part
+        for row in part.get("rows", ()):
+            assert "error" not in row
+            assert row["seconds_least"] <= row["seconds"] <= row["seconds_most"]

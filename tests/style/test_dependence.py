@@ -21,3 +21,13 @@ def test_a_digest_changes_with_texts_and_imports_alone():
     assert plain == text.digest("x = 2")
     assert plain != text.digest("from shardlab import hw")
     assert plain != text.digest("x = 1", "a text")
+
+
+def test_what_prints_the_book_makes_nothing_stale(tmp_path, monkeypatch):
+    before, lock = text.digest("x = 1"), "requirements.txt"
+    lines = (text.ROOT / lock).read_text(encoding="utf-8")
+    (tmp_path / lock).write_text(lines + "lxml==0.0\npikepdf==0.0\n")
+    monkeypatch.setattr(text, "ROOT", tmp_path)
+    assert text.digest("x = 1") == before
+    (tmp_path / lock).write_text(lines + "jax==0.0\n")
+    assert text.digest("x = 1") != before
