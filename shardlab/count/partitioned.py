@@ -261,6 +261,9 @@ def _parsed(text):
             name = None
         elif name and " = " in line:
             made = _instruction(line.strip())
+            for operand in made.operands:
+                if "#" in operand and operand not in lines:
+                    lines[operand] = _element(operand, lines)
             lines[made.name] = made
             root = made if line.strip().startswith("ROOT ") else root
     return computations, entry
@@ -274,7 +277,7 @@ def _instruction(line):
     opcode, rest = rest.split("(", 1)
     end = _closing("(" + rest)
     inside = re.sub(r"/\*.*?\*/", "", rest[: end - 2])
-    operands = tuple(re.findall(r"%([\w.\-]+)", inside))
+    operands = tuple(re.findall(r"%([\w.\-#]+)", inside))
     if opcode in ("constant", "parameter"):
         operands = ()
     known = tuple(
@@ -285,6 +288,21 @@ def _instruction(line):
     if opcode in ("constant", "parameter"):
         after = f" value={inside}{after}"
     return Instruction(head.strip().lstrip("%"), opcode, known, operands, after)
+
+
+def _element(operand, lines):
+    """The get-tuple-element that newer XLA writes as %while#2, in the old form.
+
+    operand  "while#2"
+    lines    Instructions before it, by name
+    """
+    name, place = operand.split("#", 1)
+    known = lines[name].arrays
+    if not place.isdigit() or int(place) >= len(known):
+        refuse("module", f"%{operand} names no array of a flat tuple")
+    kind = "get-tuple-element"
+    array = (known[int(place)],)
+    return Instruction(operand, kind, array, (name,), f", index={place}")
 
 
 def _closing(text):

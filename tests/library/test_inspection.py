@@ -1,6 +1,7 @@
 """The step of a reader: counted, timed, advised, and refused by name."""
 
 import json
+import re
 from functools import partial
 
 import jax
@@ -10,6 +11,7 @@ from jax import P
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import cost, count, hw
+from shardlab.count import partitioned as reader
 from shardlab.count.flops import products
 from shardlab.count.partitioned import groups_of, partitioned
 from shardlab.inspection import advise, forecast, inspect_step, table
@@ -33,6 +35,55 @@ def in_map(mesh, in_specs, out_specs):
     return partial(
         jax.shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs
     )
+
+
+ELEMENT = re.compile(
+    r"^  %(\S+) = .* get-tuple-element\(%(\S+)\), index=(\d+).*\n", re.M
+)
+
+
+def in_the_newer_spelling(text):
+    """A module in which %while#2 stands for an element of a tuple."""
+    names = {f"%{n}": f"%{base}#{k}" for n, base, k in ELEMENT.findall(text)}
+    return re.sub(
+        r"%[\w.\-]+", lambda m: names.get(m[0], m[0]), ELEMENT.sub("", text)
+    )
+
+
+def layers(W, In):
+    """Three layers in a loop, whose weights have to be gathered."""
+    return jax.lax.scan(lambda In, W: (jnp.tanh(In @ W), None), In, W)[0].sum()
+
+
+def test_an_element_of_a_tuple_is_read_in_both_spellings(monkeypatch):
+    mesh = mesh_of(8)
+    args = lies(mesh, (3, D, D), None, "X"), lies(mesh, (B, D), "X")
+    old = partitioned(jax.grad(layers), *args)
+    parsed, seen = reader._parsed, []
+
+    def parsed_anew(text):
+        seen.append(in_the_newer_spelling(text))
+        return parsed(seen[0])
+
+    monkeypatch.setattr(reader, "_parsed", parsed_anew)
+    new = partitioned(jax.grad(layers), *args)
+    assert "get-tuple-element" not in seen[0].partition("ENTRY")[0]
+    assert re.search(r"dot\(%[\w.]+#\d", seen[0])
+    assert new.collectives == old.collectives
+    assert [m.kind for m in new.collectives].count("all_gather") == 2
+    assert new.products == old.products
+    assert [p.times for p in new.products] == [3, 3, 3]
+
+
+def test_an_element_that_is_not_there_is_refused():
+    text = """
+ENTRY %main (p: (f32[8], f32[4])) -> f32[4] {
+  %p = (f32[8]{0}, f32[4]{0}) parameter(0)
+  ROOT %negate.1 = f32[4]{0} negate(%p#2)
+}
+"""
+    with pytest.raises(ValueError, match=r"%p#2 names no array of a flat"):
+        reader._parsed(text)
 
 
 @pytest.mark.parametrize("strategy", [dp, fsdp, tp, fsdp_tp])
