@@ -1,0 +1,158 @@
+"""Runs the tests again and again, and keeps what each run came to.
+
+python -m bench.soak --times 20 [--suite test-long] [--store FILE]
+
+A test that fails in one run and passes in the next is flaky, and so is a
+process that outlives the run which started it. Both are named; what is left
+running is ended, so that one run does not disturb the next.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+from tools import atomic
+
+__all__ = ["left_behind", "run", "summary"]
+
+ROOT = Path(__file__).resolve().parents[1]
+STORE = ROOT / "bench/results/soak.json"
+SUITES = "test", "test-long"
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+CLOSING = re.compile(r"^=*\s*((?:\d+ \w+,? )+)in [\d.]+s", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+def children():
+    """The numbers of the processes whose parent this one is."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            words = path.read_text().rpartition(")")[2].split()
+            if int(words[1]) == os.getpid():
+                found.append(int(path.parent.name))
+    return found
+
+
+def left_behind():
+    """End whatever runs on below this process; returns its command lines.
+
+    What a command started and left has this process as its parent, once that
+    command has ended: `run` asks the kernel for it. Linux alone.
+    """
+    found = []
+    while below := children():
+        for pid in below:
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes()
+                said = words.replace(b"\0", b" ").decode(errors="replace")
+                if said.strip():  # one that has ended has none
+                    found.append(said.strip()[:200])
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+    return found
+
+
+def run(command, log):
+    """Run a command once; returns what it came to.
+
+    command  list of words, of which pytest runs at least once
+    log      path of a file for what is printed
+    returns  dict: status of exit, seconds, {"passed": n, "failed": n, ...}
+             over all closing lines, names of failed tests, and command lines
+             of processes that were left running
+    raises   ValueError where pytest printed no closing line
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
+    begun = time.monotonic()
+    with open(log, "w") as file:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT
+        )
+    seconds = time.monotonic() - begun
+    said = COLOURS.sub("", Path(log).read_text(errors="replace"))
+    counts = Counter()
+    for line in CLOSING.findall(said):
+        for number, word in re.findall(r"(\d+) (\w+)", line):
+            counts[word] += int(number)
+    if not counts:
+        raise ValueError(f"no closing line of pytest in {log}: {said[-200:]!r}")
+    return {
+        "status": done.returncode,
+        "seconds": round(seconds),
+        "counts": dict(counts),
+        "failed": sorted(set(FAILED.findall(said))),
+        "left": left_behind(),
+    }
+
+
+def summary(runs):
+    """A line for each suite: how often it ran, and what was not green.
+
+    runs     list of what `run` returns, each with its "suite"
+    returns  str, lines of a table of Markdown without its head
+    """
+    lines = []
+    for suite in sorted({one["suite"] for one in runs}):
+        mine = [one for one in runs if one["suite"] == suite]
+        tests = sum(one["counts"].get("passed", 0) for one in mine)
+        bad = Counter(name for one in mine for name in one["failed"])
+        red = ", ".join(f"`{n}` {k} times" for n, k in bad.items()) or "none"
+        left = sum(len(one["left"]) for one in mine)
+        lines.append(f"| {suite} | {len(mine)} | {tests:,} | {red} | {left} |")
+    return "\n".join(lines)
+
+
+def commit():
+    """The commit that is tested, in twelve digits; a change adds a plus."""
+    asked = ["git", "describe", "--always", "--abbrev=12", "--dirty=+"]
+    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True)
+    return said.stdout.strip()
+
+
+def main(arguments=None):
+    """The command line; returns 1 when a run was not green."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.soak", description=__doc__
+    )
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--suite", choices=SUITES, default="test")
+    parser.add_argument("--store", type=Path, default=STORE)
+    asked = parser.parse_args(arguments)
+    logs = ROOT / "work/soak"
+    logs.mkdir(parents=True, exist_ok=True)
+    green = True
+    for number in range(asked.times):
+        log = logs / f"{asked.suite}-{number + 1:02}.log"
+        said = {
+            "date": date.today().isoformat(),
+            "commit": commit(),
+            "suite": asked.suite,
+            "load": round(os.getloadavg()[0], 1),
+        }
+        said |= run(["make", "--no-print-directory", asked.suite], log)
+        # Read anew: another run may have added its own meanwhile.
+        store = asked.store
+        kept = json.loads(store.read_text("utf-8")) if store.exists() else []
+        kept.append(said)
+        atomic.write(store, json.dumps(kept, indent=1) + "\n")
+        green &= not said["status"] and not said["left"]
+        print(number + 1, *said.values(), flush=True)
+    print(summary(kept) if asked.times else "")
+    return int(not green)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
