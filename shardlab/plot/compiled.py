@@ -223,7 +223,9 @@ def clocked(B, seconds, roofs, steps, ideal):
     for (words, times), look in zip(roofs.items(), looks, strict=True):
         ax.plot(B, 1e6 * np.array(times), look, color=INK, lw=1, label=words)
     taken = 1e6 * np.array(seconds)
-    ax.plot(B, taken, "o", ms=4, color=colour("arithmetic"), label="clock")
+    ax.plot(
+        B, taken, "o", ms=4, color=colour("arithmetic"), label="the product"
+    )
     ax.set(xscale="log", yscale="log", xlabel="tokens, B", ylabel="time [µs]")
     ax.set_ylim(24, 500)
     ticks(ax, [1, 8, 64, 512, 2048], [25, 50, 100, 200, 400])
