@@ -30,6 +30,7 @@ BACK = ("backward", "input")
 TITLE, NAMES, INBOX, BUSY, BLOCK = 18, 16, 17, 22, 15  # heights
 ROW, AHEAD, PILE = 9, 26, 30  # of a time line; of an arrow; width of a pile
 MOST_STAGES = 8
+NARROW = 360  # of a film of up to four stages, so that a phone shows all of it
 SAVED = colour("memory-1")  # fill of what is saved
 
 
@@ -156,13 +157,18 @@ class Look(NamedTuple):
     p: int
     most: int
 
+    def frame(self):
+        """Width of the film."""
+        return NARROW if self.p <= 4 else FRAME
+
     def pitch(self):
         """From the left of one stage to the left of the next."""
-        return int(FRAME / self.p)
+        return int(self.frame() / self.p)
 
     def width(self):
         """Of a stage."""
-        return min(self.pitch() - 14, 100)
+        beside = AHEAD if self.p <= 4 else 14
+        return min(self.pitch() - beside, 100)
 
     def block(self):
         """Height of a block of saved activations."""
@@ -280,7 +286,7 @@ def _drawn_line(look, schedule, top, time, ends):
     """SVG of who does what when, as far as a time, which a line marks."""
     name, events = schedule
     floor = top + look.height() - TITLE
-    first, unit = floor - look.p * ROW - 4, (FRAME - 16) / float(ends)
+    first, unit = floor - look.p * ROW - 4, (look.frame() - 16) / float(ends)
     mark = hashlib.sha256(f"{name}{events}{top}".encode()).hexdigest()[:8]
     base = f'<use href="#g{mark}"/>'
     if time == 0:  # defined in the first frame
@@ -402,7 +408,8 @@ def pipeline_player(schedules, ways, title):
         words = f"{float(time):g} of {float(moments[-1]):g}. {does}"
         drawn = _drawn_moment(look, schedules, ways, time, before)
         frames.append((words, drawn))
-    return reel(title, frames, len(schedules) * look.height())
+    tall = len(schedules) * look.height()
+    return reel(title, frames, tall, width=look.frame())
 
 
 def _look_of(schedules, ways):

@@ -8,7 +8,7 @@ import pytest
 from shardlab import pipeline, plot, room, timeline
 from shardlab.plot.colours import colour, shade
 from shardlab.plot.films import FRAME
-from shardlab.plot.pipes import letters, saved, waiting, working
+from shardlab.plot.pipes import NARROW, letters, saved, waiting, working
 from shardlab.plot.schedules import LOOKS
 from shardlab.plot.steps import GUTTER, TALL, TOP, scenes
 from shardlab.room import Stay
@@ -404,12 +404,12 @@ def boxes_of(drawn):
 def test_a_block_slides_from_the_stage_that_made_it():
     film = figures(pipes("gpipe"))
     away = [set(re.findall(r"--x:(-?\d+)px", drawn)) for _, drawn in film]
-    assert away[:9] == [set()] + 8 * [{"-160"}]  # activations come from left
+    assert away[:9] == [set()] + 8 * [{"-90"}]  # activations come from left
     assert away[9] == set()  # the last stage turns round
-    assert away[10:18] == 8 * [{"160"}]  # gradients from right
-    arrows = [set(re.findall(r"h(-?26)l", drawn)) for _, drawn in film]
+    assert away[10:18] == 8 * [{"90"}]  # gradients from right
+    arrows = [set(re.findall(r"h(-?22)l", drawn)) for _, drawn in film]
     assert arrows == [
-        {"160": {"-26"}, "-160": {"26"}}.get(min(way, default=""), set())
+        {"90": {"-22"}, "-90": {"22"}}.get(min(way, default=""), set())
         for way in away
     ]
 
@@ -471,16 +471,18 @@ def test_a_film_is_small_and_the_same_every_time(name):
 @pytest.mark.parametrize("name", FILMS)
 def test_every_moment_is_drawn_inside_its_picture(name):
     html = FILMS[name]().html
-    [height] = set(re.findall(rf'viewBox="0 0 {FRAME} ([\d.]+)"', html))
+    [seen] = set(re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', html))
+    frame, height = map(float, seen)
+    assert frame == {"step": FRAME, "pipes": NARROW}[name]
     for _, drawn in figures(FILMS[name]()):
         still = drawn.replace('class="b" ', "")
         for _, x, y, width, high in boxes(still):
-            assert 0 <= x <= FRAME - width
-            assert 0 <= y <= float(height) - high
+            assert 0 <= x <= frame - width
+            assert 0 <= y <= height - high
         places = re.findall(r'<text[^>]* x="([^"]+)" y="([^"]+)"', drawn)
         for x, y in places:
-            assert all(0 <= float(n) < FRAME - 5 for n in x.split())
-            assert all(8 <= float(n) <= float(height) for n in y.split())
+            assert all(0 <= float(n) < frame - 5 for n in x.split())
+            assert all(8 <= float(n) <= height for n in y.split())
 
 
 @pytest.fixture(scope="module")
