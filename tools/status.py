@@ -10,12 +10,15 @@ import re
 import sys
 from pathlib import Path
 
+import yaml
+
 from tools import atomic
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book/status.md"
 RESULTS = ROOT / "bench/results"
 CANARY = ROOT / "bench/canary"
+REASONS = CANARY / "reasons.yml"
 TOPIC = "notebooks"
 NAME = re.compile(r"notebooks: (chapters|solutions)/(\d\d)_(\w+)")
 HEAD = """# When each notebook last ran
@@ -35,6 +38,8 @@ HEAD = """# When each notebook last ran
 | | Python | JAX | NumPy | Matplotlib | run to their end | a cell fails in |
 |---|---|---|---|---|--:|---|
 {versions}
+
+{reasons}
 """
 INTRO = (
     "Every chapter and every solution is executed from its first cell to its "
@@ -142,6 +147,28 @@ def short(name):
     return f"{kind} {int(path[:2])}"
 
 
+def reasons(others, given=REASONS):
+    """Why cells fail with other versions, as a list in Markdown.
+
+    others   list of what `make canary` stored
+    given    path of the file with a reason for each of them
+    raises   ValueError where one that fails has no reason, or the reverse
+    """
+    known = yaml.safe_load(given.read_text(encoding="utf-8"))
+    failed = {
+        f"{said['which']}, {short(name)}"
+        for said in others
+        for name, row in said["notebooks"].items()
+        if row["fail"]
+    }
+    if failed != set(known):
+        raise ValueError(
+            f"{given.name} has reasons for {sorted(known)}; "
+            f"cells fail in {sorted(failed)}"
+        )
+    return "\n".join(f"- {where}: {why}" for where, why in known.items())
+
+
 def page():
     """The whole page, as Markdown."""
     found = newest()
@@ -184,6 +211,7 @@ def page():
         versions="\n".join(
             [locked(machine["python"]), *map(version_line, others)]
         ),
+        reasons=reasons(others),
     )
 
 

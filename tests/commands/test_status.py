@@ -78,3 +78,17 @@ def test_versions_that_were_tried_say_where_a_cell_fails(tmp_path):
         "| newest | 3.13.0 | 1 | 2 | 3 | 1 of 3 | chapter 2, solutions 12 |"
     )
     assert "| 3.11.7 |" in status.locked("3.11.7")
+
+
+def test_each_failure_with_other_versions_has_a_reason(tmp_path):
+    good, bad = {"fail": 0}, {"fail": 1}
+    names = {"chapters/01_a.ipynb": good, "chapters/02_b.ipynb": bad}
+    others = [{"which": "newest", "notebooks": names}]
+    given = tmp_path / "reasons.yml"
+    given.write_text("newest, chapter 2: it says otherwise.\n")
+    assert status.reasons(others, given) == (
+        "- newest, chapter 2: it says otherwise."
+    )
+    given.write_text("newest, chapter 1: it says otherwise.\n")
+    with pytest.raises(ValueError, match="cells fail in .*chapter 2"):
+        status.reasons(others, given)
