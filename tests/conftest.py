@@ -39,10 +39,10 @@ def pytest_addoption(parser):
     )
     parser.addoption(
         "--mutants",
-        choices=("all", "third"),
+        choices=("all", "seventh"),
         default="all",
         help="whose mutants are judged: those of all sets of exercises, or of "
-        "a third of them, chosen by the commit",
+        "a seventh of them, chosen by the commit",
     )
 
 
