@@ -19,6 +19,7 @@ KINDS = {
     "again": (colour("forward"), "////"),
     "backward": (colour("backward"), ""),
 }
+ROUND = (24, 0, 0)  # a dot that stays round where a phone squeezes the picture
 WIDE, HIGH = 7.0, 2.0  # inches of a picture, and of one of its runs
 LOW = 1.35  # inches of a run of which less is to be seen
 
@@ -34,20 +35,22 @@ def moments(runs, phases, unit=1e6, name="MB"):
     name     of the unit
     returns  the axes, one for each run, one below the other; the horizontal
              axis is FLOPs, the dot is the peak, and a dotted line is the
-             first run's
+             first run's. What stays to the end is named in the first run
     raises   ValueError for no run, or an empty one
     source   chapter 12
     """
     if not runs or not all(runs.values()):
         raise ValueError("runs must hold moments of a program, got none")
     axes, peaks = _below_each_other(runs), []
+    longest = max(run[-1].flops for run in runs.values())
     for n, (ax, (title, run)) in enumerate(
         zip(axes, runs.items(), strict=True)
     ):
         _layers(ax, run, unit, inside=n == 0)
         most = max(run, key=lambda moment: moment.total)
         peaks.append(most.total / unit)
-        _peak(ax, most.flops / 1e6, peaks[-1], f" {name}")
+        far = most.flops > 0.85 * longest
+        _peak(ax, most.flops / 1e6, peaks[-1], f" {name}", far)
         if n:  # the first run's peak, to compare
             ax.axhline(peaks[0], ls=":", color=LINE, lw=1)
         cells = [(k, words, size / 1e6) for k, words, size in phases[title]]
@@ -106,11 +109,13 @@ def _scaled(axes, name, above=1.08):
     axes[-1].set_xlabel(name)
 
 
-def _peak(ax, x, y, name):
-    """A dot with its height beside it."""
-    ax.plot(x, y, "o", color=INK, ms=5, clip_on=False, zorder=4)
+def _peak(ax, x, y, name, far=False):
+    """A dot with its height beside it, at its left if it lies far right."""
+    look = {"marker": ROUND, "ms": 5, "color": INK}
+    ax.plot(x, y, **look, clip_on=False, zorder=4)
     words = {"textcoords": "offset points", "va": "center", "weight": "bold"}
-    ax.annotate(f"{y:.3g}{name}", (x, y), (7, 3), **words)
+    at = {"xytext": (-7, 8), "ha": "right"} if far else {"xytext": (7, 3)}
+    ax.annotate(f"{y:.3g}{name}", (x, y), **at, **words)
 
 
 def _strip(ax, cells):
@@ -151,14 +156,16 @@ def _layers(ax, run, unit, inside):
         ax.fill_between(x, below, above, step="post", label=part, **look)
         middle = (below[-1] + above[-1]) / 2
         if above[-1] > below[-1]:
+            if not inside:  # it looks as in the first run
+                below = above
+                continue
             how = {"textcoords": "offset points", "va": "center"}
             ax.annotate(part, (x[-1], middle), (6, 0), **how)
         else:
             full = max(range(len(x)), key=above.__getitem__)
             height = below[full] + 0.35 * (above[full] - below[full])
             if inside:
-                paper = {"fc": colour("paper"), "ec": "none", "pad": 2}
-                how = {"ha": "center", "va": "center", "bbox": paper}
+                how = {"ha": "center", "va": "center"}
                 ax.text(1.1 * x[full], height, part, **how)
             else:
                 at, away = (x[full // 4], above[full // 4]), (0, 22)

@@ -237,22 +237,20 @@ def policies(found, sizes):
              make no difference a dot stands once. FLOPs are the last size's
     source   chapter 12
     """
-    left, right, pitch = 150, 560, 48
+    left, right, pitch = 150, 590, 48
     ax = canvas(690, 72 + pitch * len(found))
-    low, high = 1.5, max(size for row in found.values() for size, _ in row)
+    low, high = 1.7, max(size for row in found.values() for size, _ in row)
 
     def at(size):
         return left + (right - left - 22) * log(size / low) / log(high / low)
 
     fills = [colour(f"memory-{n}") for n in (1, 2, 4)]
     for n, words in enumerate(sizes):
-        x = (10, 160, 308)[n]
-        ax.plot(x, 12, "o", ms=9, mfc=fills[n], mec=INK, mew=0.6)
-        write(ax, x + 11, 12, words, 12.5, "left")
-    ax.plot(476, 12, "o", ms=9, mfc=WHOLE, mec=INK, mew=0.6)
-    write(ax, 487, 12, "the same at all three", 12.5, "left")
-    write(ax, 682, 40, "more FLOPs", 13, "right", weight="bold")
+        _meaning(ax, left + (6, 170, 262)[n], 12, fills[n], words)
+    _meaning(ax, left + 6, 38, WHOLE, "the same at all three")
+    write(ax, right + 8, 40, "more FLOPs", 13, "left", weight="bold")
     floor = 48 + pitch * len(found)
+    wire(ax, (left, floor), (right, floor), LINE, 1, z=0)
     ticks = [n for n in (2, 5, 10, 20, 50, 100, 200, 500) if n < 1.2 * high]
     for tick in ticks:
         wire(ax, (at(tick), 44), (at(tick), floor), colour("grid"), 1, z=0)
@@ -262,8 +260,21 @@ def policies(found, sizes):
         y = 70 + pitch * row
         write(ax, left - 10, y, name, 13, "right")
         _dots(ax, [at(size) for size, _ in each], y, each, fills)
-        write(ax, 682, y, _more(each[-1][1]), 13, "right")
+        write(ax, right + 8, y, _more(each[-1][1]), 13, "left")
     return ax
+
+
+def _dot(ax, x, y, fill):
+    """A dot, of corners: so it stays round where a phone squeezes a picture."""
+    look = {"mfc": fill, "mec": INK, "mew": 0.6}
+    ax.plot(x, y, marker=(24, 0, 0), ms=9, zorder=3, **look)
+
+
+def _meaning(ax, x, y, fill, words):
+    """A dot, and what it means, which a line below it holds at its side."""
+    wire(ax, (x, y), (x + 4, y), LINE, 1)
+    _dot(ax, x, y, fill)
+    write(ax, x + 12, y, words, 12.5, "left")
 
 
 def _dots(ax, xs, y, each, fills):
@@ -274,7 +285,7 @@ def _dots(ax, xs, y, each, fills):
         if same and n < len(xs) - 1:
             continue
         fill = WHOLE if same else fills[n]
-        ax.plot(x, y, "o", ms=9, mfc=fill, mec=INK, mew=0.6, zorder=3)
+        _dot(ax, x, y, fill)
         write(ax, x, y - 16, f"{size:.0f}", 13)
 
 
