@@ -12,9 +12,10 @@ its letters and the lines near them, for a column of a narrow phone.
 """
 
 import functools
+import itertools
 import re
 from html import escape, unescape
-from math import ceil
+from math import ceil, cos, pi, sin
 from typing import NamedTuple
 
 import numpy as np
@@ -455,12 +456,16 @@ def lines_of(name, head):
         return [(*a, *b) for a, b in zip(corners, corners[1:], strict=False)]
     found, first, last = [], None, None
     for letter, rest in re.findall(
-        r"([MLCQz])([^MLCQz]*)", attribute(head, "d")
+        r"([MLCQaz])([^MLCQaz]*)", attribute(head, "d")
     ):
         numbers = [float(n) for n in NUMBER.findall(rest)]
         points = list(zip(numbers[::2], numbers[1::2], strict=False))
         if letter == "M":
             first = last = points[0]
+        elif letter == "a":  # half of a round dot, as figures.plain writes it
+            way = half_of_dot(last, numbers[5])
+            found += [(*a, *b) for a, b in itertools.pairwise(way)]
+            last = way[-1]
         elif letter == "z":
             found.append((*last, *first))
         elif letter in "CQ":  # three points or two: the way is near them
@@ -474,6 +479,19 @@ def lines_of(name, head):
                 found.append((*last, *point))
                 last = point
     return found
+
+
+def half_of_dot(start, across, corners=6):
+    """Points on half of a circle, from its left end to its right or back.
+
+    start    x and y of the first
+    across   its diameter; negative for the upper half, which goes back
+    """
+    x, y = start
+    turns = [pi * n / corners for n in range(corners + 1)]
+    return [
+        (x + across / 2 * (1 - cos(t)), y + across / 2 * sin(t)) for t in turns
+    ]
 
 
 def figures_of(lines):
