@@ -18,10 +18,19 @@ from shardlab.plot.colours import colour
 __all__ = ["timeline"]
 
 WIDTH, LETTER = 7.0, 0.077  # inches of a figure, and of a letter in a bar
+SLIM = 43.7  # letters in a bar as long as the axis, on a narrow phone
 
 
 @styled
-def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
+def timeline(
+    runs,
+    unit=1e-6,
+    name="µs",
+    fills=None,
+    idle=None,
+    high=0.32,
+    slim=False,
+):
     """Draw what each queue of a chip is busy with, and when.
 
     runs     dict: title -> list of `shardlab.timeline.Done`; a queue is drawn
@@ -35,6 +44,8 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
              written too. None for neither
     high     inches of a queue; from 0.42 on a task of two words may have them
              on two lines
+    slim     True: words that a phone has no room for are left out, so that it
+             can show the whole axis in one piece
     returns  the figure's axes, one for each run, one below the other. A bar
              bears the name of its task where there is room for it; a task of
              `fills` at least its first word
@@ -43,6 +54,7 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
     refuse_empty("runs", runs, "timeline.Done")
     queues = list(dict.fromkeys(d.queue for run in runs.values() for d in run))
     most = max(done.end for run in runs.values() for done in run) / unit or 1
+    letter = most / (SLIM if slim else (WIDTH - 1) / LETTER)
     _, axes = panels(
         len(runs),
         1,
@@ -52,9 +64,10 @@ def timeline(runs, unit=1e-6, name="µs", fills=None, idle=None, high=0.32):
     )
     for ax, (title, run) in zip(axes.flat, runs.items(), strict=True):
         for done in run:
-            _bar(ax, done, queues.index(done.queue), unit, most, fills, high)
+            _bar(ax, done, queues.index(done.queue), unit, letter, fills, high)
         if idle is not None:
-            _waits(ax, run, (idle, queues.index(idle)), unit, most)
+            at = idle, queues.index(idle)
+            _waits(ax, run, at, unit, most, 0.29 if slim else 0.12)
             last = max(run, key=lambda done: done.end)
             at = last.end / unit + 0.008 * most, queues.index(last.queue)
             words = f"{last.end / unit:.1f} {name}"
@@ -92,7 +105,7 @@ def _fill_of(queue, row=0):
     return colour(("network-1", "network-1", "memory-2", "pod-2")[row % 4])
 
 
-def _waits(ax, run, idle, unit, most):
+def _waits(ax, run, idle, unit, most, least):
     """Hatch the time of a run in which a queue has nothing to do.
 
     ax       the axes to draw on
@@ -100,6 +113,7 @@ def _waits(ax, run, idle, unit, most):
     idle     name of the queue, and its row
     unit     seconds in a unit of the time axis
     most     length of the time axis, in units
+    least    share of it that has room for a word
     returns  nothing
     """
     queue, row = idle
@@ -112,7 +126,7 @@ def _waits(ax, run, idle, unit, most):
         look = {"fc": "none", "ec": LINE, "lw": 0, "hatch": "////"}
         ax.add_patch(Rectangle((start / unit, row - 0.4), long, 0.8, **look))
         words = "idle" if queue == "network" else "exposed"
-        words = words if long > 0.12 * most else ""
+        words = words if long > least * most else ""
         paper = {"fc": colour("paper"), "ec": "none", "pad": 1.5}
         if words:
             ax.text(
@@ -127,14 +141,14 @@ def _waits(ax, run, idle, unit, most):
             )
 
 
-def _bar(ax, done, row, unit, most, fills=None, high=0.32):
+def _bar(ax, done, row, unit, letter, fills=None, high=0.32):
     """Draw one task, with its name where the bar is long enough for it.
 
     ax       the axes to draw on
     done     shardlab.timeline.Done
     row      the row of its queue
     unit     seconds in a unit of the time axis
-    most     length of the time axis, in units
+    letter   units of time that a letter takes as much room as
     fills, high  as of `timeline`
     returns  nothing
     """
@@ -144,7 +158,7 @@ def _bar(ax, done, row, unit, most, fills=None, high=0.32):
     fill = colour(own[0]) if own else _fill_of(done.queue, row)
     look = {"fc": fill, "ec": INK, "lw": 0.6}
     ax.add_patch(Rectangle((start, row - 0.4), long, 0.8, **look))
-    room = long / most * (WIDTH - 1) / LETTER  # letters
+    room = long / letter  # letters
     lines = [done.name.replace(" ", "\n")] if high >= 0.42 else []
     short = [done.name, *lines, *([first] if own else [])]
     words = next((w for w in short if _letters(w) < room), "")
