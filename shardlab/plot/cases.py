@@ -96,7 +96,7 @@ def four_cases():
     for n, (number, words, where) in enumerate(rows):
         y = n * high
         frame(ax, 1, y + 2, 688, high - 10)
-        write(ax, 12, y + 17, f"Case {number}", 12, "left", weight="bold")
+        write(ax, 12, y + 17, f"Case\u00a0{number}", 12, "left", weight="bold")
         write(ax, 64, y + 17, words, 12, "left", ink=SOFT)
         write(ax, 678, y + 17, f"met in: {where}", 12, "right", ink=SOFT)
     tops = [n * high + 66 for n in range(4)]

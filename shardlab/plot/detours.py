@@ -40,8 +40,8 @@ def gather_or_slice():
     for top in (above, below):
         multiplied_pair(ax, 14, top, cut, _WHOLE, names)
     middle = above + SIDE / 2
-    labelled_arrow(ax, 166, 300, middle, MOVE, "AllGather_X", "V_A")
-    multiplied_pair(ax, 314, above, _WHOLE, _WHOLE, ("A[I, J]", "B[J, K]"))
+    labelled_arrow(ax, 166, 290, middle, MOVE, "AllGather_X", "V_A")
+    multiplied_pair(ax, 318, above, _WHOLE, _WHOLE, ("A[I, J]", "B[J, K]"))
     labelled_arrow(ax, 466, 604, middle, MULTIPLY, "multiply")
     matrix(ax, 620, above, SIDE, SIDE, label="C[I, K]")
 

@@ -120,7 +120,7 @@ def _below(N):
 
 def _depth(N):
     """Pixels by which the last term of C is lower than the first one."""
-    return (N - 1) * max(2, min(10, (FRAME / N - 90) / max(N - 1, 1)))
+    return (N - 1) * max(2, min(13, (FRAME / N - 90) / max(N - 1, 1)))
 
 
 def _frames(N):

@@ -214,17 +214,18 @@ def ways_round(chips=4):
     """
     if chips not in range(3, 6):
         raise ValueError(f"chips must be 3 to 5, got {chips!r}")
-    ax, pitch = canvas(690, 262), 476 / chips
+    pitch = 104
+    ax = canvas(180 + (chips - 1) * pitch, 284)
     for row, (name, words, halves) in enumerate(
         (
-            ("one way", "whole blocks, one\nwire of two is idle", False),
-            ("both ways", "halves, both wires\nbusy, half the time", True),
+            ("one way", "whole blocks, one wire of two is idle", False),
+            ("both ways", "halves, both wires busy, half the time", True),
         )
     ):
-        y = 64 + row * 130
-        write(ax, 2, y - 18, name, 13, "left", weight="bold")
-        write(ax, 2, y + 14, words, 11, "left", ink=SOFT)
-        at = [(232 + n * pitch, y) for n in range(chips)]
+        y = 76 + row * 140
+        title = f"{name}: {words}"
+        write(ax, 2, y - 66, title, 12, "left", weight="bold")
+        at = [(90 + n * pitch, y) for n in range(chips)]
         _hop(ax, at, pitch, halves)
     return ax
 

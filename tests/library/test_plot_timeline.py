@@ -110,3 +110,14 @@ def test_a_high_bar_may_have_its_two_words_on_two_lines():
             {"": run}, 1, "s", {"F": ("forward", "forward")}, high=high
         ).flat
         assert ax.texts[0].get_text() == words
+
+
+def test_slim_leaves_out_words_that_a_phone_has_no_room_for():
+    def words(**how):
+        run = timeline.play([Task("sum", "chip", 1), Task("B0", "chip", 19)])
+        return [
+            t.get_text() for t in plot.timeline({"": run}, 1, **how)[0, 0].texts
+        ]
+
+    assert words() == ["sum", "B0"]
+    assert words(slim=True) == ["B0"]
