@@ -276,11 +276,11 @@ def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
     write(ax, 672, 120, "microbatches of the lower row", 11, "right", SOFT)
     _opened(ax, (6.5 + (mine + 0.5) * wide, 86), (9, 676), 148)
     _groups(ax, nodes, groups, experts)
-    _opened(ax, (6.5 + 336 / nodes, 228), (64, 682), 252)
+    _opened(ax, (6.5 + 336 / nodes, 228), (64, 675), 252)
     each = experts // (nodes // groups * gpus)
     pair = (mine, "pod", 2), (stages - 1 - mine, "pod", 1)
     for n in range(gpus):
-        left = 64 + n * 78
+        left = 64 + n * 77
         frame(ax, left, 272, 72, 176, fill=PAPER, edge=INK)
         write(ax, left + 36, 288, f"GPU {n}", 12)
         for row, (stage, axis, step) in enumerate(pair):
