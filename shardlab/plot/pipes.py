@@ -14,6 +14,7 @@ __all__ = [
     "Letter",
     "Look",
     "Moment",
+    "NARROW",
     "Task",
     "block",
     "letters",
