@@ -411,7 +411,7 @@ def tokens_and_heads(shares=3, gpus=4, heads=32):
     if heads % whole("gpus", gpus):
         raise ValueError(f"gpus must divide {heads} heads, got {gpus}")
     top, down, high, pitch = 46, 92, 48, 564 / gpus
-    ax, wide = canvas(690, top + shares * down + 28), pitch - 38
+    ax, wide = canvas(690, top + shares * down), pitch - 38
     words = "one group of TP: all its GPUs have the same tokens"
     write(ax, 112, 14, words, 13, "left", ink=colour("axis-y"), weight="bold")
     for z in range(shares):
@@ -437,10 +437,8 @@ def tokens_and_heads(shares=3, gpus=4, heads=32):
         for start, end in zip(path, path[1:], strict=False):
             wire(ax, start, end, *look)
         arrow(ax, path[-1], (x - 2, top + high / 2), *look)
-    words = (
-        f"one group of CP, of {gpus} side by side:\nkeys go round these GPUs"
-    )
-    y = top + shares * down + 8
+    words = f"one of {gpus} groups of CP: keys go round it"
+    y = top + shares * down - 17
     write(ax, 112, y, words, 13, "left", ink=colour("axis-z"), weight="bold")
     return ax
 
