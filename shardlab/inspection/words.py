@@ -52,7 +52,8 @@ def moved_table(report):
     """What moves over which axes in which part of the step.
 
     report   Report
-    returns  str: a line for each part, collective, axes and type
+    returns  str: a line for each part, collective, axes and type, with what
+             it moves first, so that a narrow screen shows it
     source   chapter 21
     """
     groups = defaultdict(list)
@@ -61,18 +62,27 @@ def moved_table(report):
             if c.origin.part == part:
                 key = (part, c.kind, ", ".join(c.axes), c.origin.dtype)
                 groups[key].append(c)
-    rows = [("part", "collective", "axes", "type", "mostly at", "times")]
-    rows[0] += ("volume", "sent")
+    rows = [("part", "collective", "times", "volume", "sent")]
+    rows[0] += ("axes", "type", "mostly at")
     for key, group in groups.items():
         times = f"{sum(c.times for c in group):,}"
         volumes = [total(group, of) for of in ("volume", "sent")]
         sizes = (f"{_quantity(n)}B" for n in volumes)
-        rows.append((*key, _mostly_at(group), times, *sizes))
+        rows.append((*key[:2], times, *sizes, *key[2:], _mostly_at(group)))
     if len(rows) == 1:
         return "moves nothing"
     whole = [_quantity(total(report.moved, of)) for of in ("volume", "sent")]
-    rows.append(("in all", *[""] * 5, *(f"{n}B" for n in whole)))
-    return columns(rows, left=5)
+    rows.append(("in all", "", "", *(f"{n}B" for n in whole), "", "", ""))
+    return columns(_to_the_right(rows, (2, 3, 4)), left=len(rows[0]))
+
+
+def _to_the_right(rows, places):
+    """Rows of text whose cells at some places are as wide as the widest."""
+    wide = {n: max(len(row[n]) for row in rows) for n in places}
+    return [
+        [cell.rjust(wide.get(n, 0)) for n, cell in enumerate(row)]
+        for row in rows
+    ]
 
 
 def _mostly_at(group):
