@@ -352,7 +352,6 @@ def in_flight(schedules, sizes=None):
         y, x = rows[title], left + stage * pitch
         times, held = zip(*curve, strict=True)
         tops = [y - n / most * (high - 46) for n in held]
-        write(ax, x, y - high + 18, title, 12, "left", ink=SOFT)
         places = [x + time * unit for time in times]
         look = {"fc": colour("memory-1"), "ec": INK, "lw": 0.6}
         ax.fill_between(places, tops, y, step="post", **look)
@@ -360,6 +359,7 @@ def in_flight(schedules, sizes=None):
         peak = max(held)
         place = places[held.index(peak)], min(tops) - 8
         write(ax, *place, f"{peak:g}", 12, "left")
+        write(ax, x, min(tops) - 23, title, 12, "left", ink=SOFT)
     for stage in range(p):
         x = left + stage * pitch
         write(ax, x, 12, f"stage {stage}", 12.5, "left", weight="bold")
