@@ -374,21 +374,20 @@ def stage_bytes(runs, states=0, limit=None, unit=1e9, name="GB"):
     figure, axes = panels(len(runs), len(stages), size=size, **how)
     figure.subplots_adjust(hspace=0.5, wspace=0.1)
     for row, (title, held) in zip(axes, runs.items(), strict=True):
-        row[0].set_title(title, loc="left")
-        for ax, points in zip(row, held.values(), strict=True):
+        for ax, (stage, points) in zip(row, held.items(), strict=True):
+            # On all of them: a phone shows one below the other.
+            ax.set_title(f"{title}, {stage}", loc="left")
             _stage(ax, points, states / unit, unit)
             if limit:
                 ink = colour("mark")
                 ax.axhline(limit / unit, ls="--", color=ink, lw=1)
         top = 1.25 * limit / unit if limit else None
         row[0].set(ylabel=name, ylim=(0, top))
-    for ax, stage in zip(axes[0], stages, strict=True):
-        ax.set_title(stage, loc="right", pad=8)
     for ax in axes[-1]:
         ax.set(xlabel="time, in forwards of a microbatch", xlim=(0, None))
     if limit:
         look = {"color": colour("mark"), "va": "bottom", "ha": "right"}
-        for ax in axes[:, -1]:
+        for ax in axes.flat:
             at = ax.get_xlim()[1], 1.02 * limit / unit
             ax.text(*at, f"{limit / unit:.0f} {name}", weight="bold", **look)
     how = {"ha": "center", "va": "center", "fontsize": SMALL}

@@ -78,7 +78,8 @@ def test_bars_end_at_their_total():
 def test_peaks_of_stages_are_written_with_what_lies_below():
     stages = {"first": [(0, 1e9), (2, 3e9), (5, 0)], "last": [(0, 2e9), (5, 0)]}
     axes = plot.stage_bytes({"x": stages}, states=1e9, limit=5e9)
-    assert texts(axes[0, 0]) == ["4.0", "activations", "states"]
+    first = ["4.0", "5 GB", "activations", "states"]
+    assert texts(axes[0, 0]) == first
     assert texts(axes[0, 1]) == ["3.0", "5 GB"]
 
 
