@@ -111,8 +111,8 @@ def weights_stay(kept, room, moved):
     returns  the axes drawn on
     source   chapter 4
     """
-    ax, flat, moved = canvas(690, 376), (SIDE, _FLAT), f"{moved / 1e6:.1f} MB"
-    for y, high, name in ((2, 110, "first"), (120, 136, "second")):
+    ax, flat, moved = canvas(690, 396), (SIDE, _FLAT), f"{moved / 1e6:.1f} MB"
+    for y, high, name in ((2, 110, "first"), (120, 156, "second")):
         frame(ax, 1, y, 688, high)
         write(ax, 12, y + 15, f"{name} product", 12, "left", weight="bold")
     y = 74
@@ -123,7 +123,7 @@ def weights_stay(kept, room, moved):
     _quartered(ax, (312, y - 22), (_LONG, _SHORT), "W_in[J, K_XY]")
     labelled_arrow(ax, 420, 552, y, MULTIPLY, "multiply", "nothing moves")
     _quartered(ax, (572, y - 10), (_LONG, _FLAT), "Tmp[I, K_XY]")
-    y = 204
+    y = 220
     _quartered(ax, (18, y - 10), (_LONG, _FLAT), "Tmp[I, K_XY]")
     write(ax, 122, y, "·", 16)
     size = _SHORT, 0.8 * _LONG
@@ -133,9 +133,9 @@ def weights_stay(kept, room, moved):
         place = 336 + 5 * n, y - 10 - 5 * n
         _fourth(ax, place, flat, n, 2 - n / 4)
     write(ax, 372, y - 42, "Out[I, J] {U_XY}", 12)
-    labelled_arrow(ax, 424, 556, y, MOVE, "ReduceScatter_XY", moved)
-    _quartered(ax, (590, y - 10), flat, "Out[I, J_XY]")
-    _rooms(ax, 282, kept, room)
+    labelled_arrow(ax, 420, 548, y, MOVE, "ReduceScatter_XY", moved)
+    _quartered(ax, (604, y - 10), flat, "Out[I, J_XY]")
+    _rooms(ax, 302, kept, room)
     return ax
 
 
