@@ -94,10 +94,10 @@ def case_card(title, levels, bars=None):
     """
     bars = bars or {}
     most = max(words.count("\n") for *_, words in levels)
-    below = 170 + 17 * most
-    ax = canvas(690, below + 78 * len(bars))
+    below = 170 + 17 * most + 18 * bool(bars)  # for words on a phone
+    ax = canvas(690, below + 90 * len(bars) - 12 * bool(bars))
     write(ax, 12, 14, title, 14, "left", weight="bold")
-    share, before = min(190, 674 / len(levels)), None
+    share, before = min(210, 674 / len(levels)), None
     for n, level in enumerate(levels):
         before = _level(ax, 12 + n * share, level, before)
     most = {}  # bars with the same limit have the same scale
@@ -105,7 +105,7 @@ def case_card(title, levels, bars=None):
         most[limit] = max(limit, most.get(limit, 0), sum(parts.values()))
     for n, (heading, (parts, limit, words)) in enumerate(bars.items()):
         mark = limit, words, 640 / most[limit]
-        _bar(ax, below + 78 * n, heading, parts, mark)
+        _bar(ax, below + 90 * n, heading, parts, mark)
     return ax
 
 
@@ -129,7 +129,7 @@ def _level(ax, x, level, before):
         ax.plot([right + 3, x - 2], [y, y], **look)
         ax.plot([right + 3, x - 2], [low, y + side - gap], **look)
     for n, line in enumerate(words.split("\n")):
-        write(ax, x, 140 + 17 * n, line, 13, "left")
+        write(ax, x, y + rows * side + 16 + 17 * n, line, 13, "left")
     return x + columns * side - gap, y + rows * side - gap
 
 
@@ -207,8 +207,8 @@ def spent_seconds(rows, notes=None):
             middle, half = x + wide / 2, 3.7 * len(words) + 5
             hatched = words if what == "bubble" else ""
             _segment(ax, (x, y, wide, 32), what, hatched)
-            if not bare and abs(middle - left - unit) < half:  # beside the line
-                middle = left + unit + half
+            if not bare:
+                middle = _beside(left + unit, middle, half, (x, x + wide))
             if not hatched:
                 write(ax, middle, y + 16, words, 13, zorder=4)
             x += wide
@@ -224,6 +224,20 @@ def spent_seconds(rows, notes=None):
     write(ax, end, 10, "" if bare else "published", 13)
     _legend(ax, 12, low + 24, {w for p, _ in rows.values() for w in p})
     return ax
+
+
+def _beside(line, middle, half, ends):
+    """Where words between two ends stand clear of a line.
+
+    On a phone all but letters is half as wide, so they keep twice as far.
+    """
+    if abs(middle - line) >= 2 * half:
+        return middle
+    ways = [line + way * 2.2 * half for way in (1, -1)]
+    free = [x for x in ways if ends[0] + half < x < ends[1] - half]
+    if free:
+        return min(free, key=lambda x: abs(x - middle))
+    return line + half if abs(middle - line) < half else middle
 
 
 def _legend(ax, x, y, present):
@@ -285,9 +299,9 @@ def enough_tokens(rows):
     """
     if not rows:
         raise ValueError("rows must hold at least one run, got none")
-    left, right, pitch = 176, 560, 23
+    left, right, pitch = 176, 560, 29
     order = sorted(rows.items(), key=lambda row: -row[1][0] / row[1][1])
-    low, high = log2(1 / 4), log2(32)
+    low, high = log2(1 / 12), log2(26)
     ax, end = canvas(690, 64 + pitch * len(rows)), 30 + pitch * len(rows)
 
     def at(ratio):
@@ -307,7 +321,7 @@ def enough_tokens(rows):
         ax.plot(at(has / needs), y, "o", ms=8, mfc=fill, mec=colour("axis-x"),
                 mew=1.5, zorder=2)  # fmt: skip
         write(ax, 684, y, f"{has:,.0f}, {needs:,.0f}", 12, "right")
-    for ratio in (1 / 4, 1 / 2, 1, 2, 4, 8, 16):
+    for ratio in (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16):
         write(ax, at(ratio), end + 10, f"{Fraction(ratio)}", 11, ink=SOFT)
     words = "tokens of a chip over those that hide FSDP"
     write(ax, (left + right) / 2, end + 27, words, 12)
@@ -324,7 +338,7 @@ def forecasts(points, share=1 / 3):
     returns  the axes drawn on
     source   chapter 16
     """
-    left, right, pitch = 176, 590, 23
+    left, right, pitch = 176, 590, 29
     rows = sorted(points.items(), key=lambda row: -row[1][1] / row[1][0])
     low, high = 0.3, 1.6
     ax = canvas(690, 64 + pitch * len(rows))
@@ -346,7 +360,8 @@ def forecasts(points, share=1 / 3):
         ends = [at(hidden / whole), at(ours / whole)]
         ax.plot(ends, [y, y], color=colour("network-4"), lw=4, zorder=1)
         other = at(rival / whole)
-        ax.plot([other] * 2, [y - 7, y + 7], color=SOFT, lw=2, zorder=1.5)
+        # No higher, for a phone writes the name of a row above it.
+        ax.plot([other] * 2, [y - 4, y + 4], color=SOFT, lw=3, zorder=1.5)
         fill = colour("paper") if assumed else colour("arithmetic")
         ax.plot(ends[1], y, "o", ms=7, mfc=fill, mec=colour("arithmetic"),
                 mew=1.5, zorder=2)  # fmt: skip
