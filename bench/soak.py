@@ -78,9 +78,12 @@ def run(command, log):
     ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
     begun = time.monotonic()
     with open(log, "w") as file:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT
-        )
+        both = {"stdout": file, "stderr": subprocess.STDOUT}
+        with subprocess.Popen(command, cwd=ROOT, **both) as process:
+            ended = None
+            while ended != process.pid:  # orphans that end are ours to bury
+                ended, status = os.waitpid(-1, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - begun
     said = COLOURS.sub("", Path(log).read_text(errors="replace"))
     counts = Counter()
@@ -90,7 +93,7 @@ def run(command, log):
     if not counts:
         raise ValueError(f"no closing line of pytest in {log}: {said[-200:]!r}")
     return {
-        "status": done.returncode,
+        "status": process.returncode,
         "seconds": round(seconds),
         "counts": dict(counts),
         "failed": sorted(set(FAILED.findall(said))),

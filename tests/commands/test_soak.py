@@ -59,6 +59,20 @@ def test_a_process_that_is_left_is_named_and_ended(tmp_path):
     assert left.encode() not in running.stdout
 
 
+ORPHAN = """
+import os, pathlib, subprocess, sys, time
+code = "import subprocess; print(subprocess.Popen(['true']).pid)"
+said = subprocess.run([sys.executable, "-c", code], capture_output=True)
+while pathlib.Path("/proc", said.stdout.decode().strip()).exists():
+    time.sleep(0.05)
+print("1 passed in 0.01s")
+"""
+
+
+def test_an_orphan_that_ends_is_gone_while_the_run_goes_on(tmp_path):
+    assert ran(tmp_path, ORPHAN)["counts"] == {"passed": 1}
+
+
 def test_a_run_without_a_closing_line_is_no_run(tmp_path):
     with pytest.raises(AssertionError, match="no closing line of pytest"):
         ran(tmp_path, "print('killed')")
