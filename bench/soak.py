@@ -134,6 +134,10 @@ def main(arguments=None):
     parser.add_argument("--suite", choices=SUITES, default="test")
     parser.add_argument("--store", type=Path, default=STORE)
     asked = parser.parse_args(arguments)
+    if asked.times < 1:
+        parser.error(f"--times must be at least 1, got {asked.times}")
+    if sys.platform != "linux":
+        parser.error(f"it looks into /proc, so only on Linux: {sys.platform}")
     logs = ROOT / "work/soak"
     logs.mkdir(parents=True, exist_ok=True)
     green = True
@@ -153,7 +157,7 @@ def main(arguments=None):
         atomic.write(store, json.dumps(kept, indent=1) + "\n")
         green &= not said["status"] and not said["left"]
         print(number + 1, *said.values(), flush=True)
-    print(summary(kept) if asked.times else "")
+    print(summary(kept))
     return int(not green)
 
 

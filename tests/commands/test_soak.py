@@ -31,7 +31,9 @@ def ran(tmp_path, code):
     )
     asked = [sys.executable, str(path)]
     env = {"PYTHONPATH": str(soak.ROOT), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(asked, capture_output=True, text=True, env=env)
+    # A limit, lest a fault hang the suite; no verdict hangs on it.
+    how = {"capture_output": True, "text": True, "timeout": 600}
+    done = subprocess.run(asked, env=env, **how)
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
 
@@ -86,3 +88,9 @@ def test_the_summary_names_what_is_flaky():
         == "| test | 3 | 26 | `t::a` 1 times | 1 |"
     )
     assert soak.summary([one]) == "| test | 1 | 9 | none | 0 |"
+
+
+def test_no_runs_are_asked_for_in_vain(capsys):
+    with pytest.raises(SystemExit):
+        soak.main(["--times", "0"])
+    assert "--times must be at least 1, got 0" in capsys.readouterr().err
