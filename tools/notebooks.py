@@ -6,6 +6,7 @@
 
 A notebook is executed only when its code, the shardlab modules that it
 imports or the pinned packages changed; a change of prose keeps the outputs.
+Beside the chapters lie the forms that their pictures take on a phone.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import atomic, execution, release, style, text
+from tools import atomic, execution, phone, release, style, text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,6 +93,11 @@ def stale(pairs):
                 f"{target.relative_to(ROOT)} is not what "
                 f"{source.relative_to(ROOT)} generates"
             )
+        if source.parent.name == "chapters" and phone.stale(target):
+            complaints.append(
+                f"{phone.target_of(target).relative_to(ROOT)} has other forms "
+                f"than those of the pictures of {target.relative_to(ROOT)}"
+            )
     return complaints + orphans()
 
 
@@ -108,6 +114,8 @@ def orphans():
         for path in (ROOT / folder).rglob("*.ipynb")
         if ".ipynb_checkpoints" not in path.parts
     }
+    wanted |= {phone.target_of(target) for target in wanted}
+    found |= set((ROOT / "chapters/phone").glob("*.json"))
     return [
         f"{path.relative_to(ROOT)} has no text in book/"
         for path in sorted(found - wanted)
@@ -157,6 +165,8 @@ def main(arguments=None):
         for source, target in pairs:
             outcome = make(source, target, execute=not options.no_execute)
             print(f"{target.relative_to(ROOT)}: {outcome}")
+            if source.parent.name == "chapters":
+                phone.keep(target)
             for line in advice(source, target):
                 print(f"    {line}")
         if not options.no_execute:

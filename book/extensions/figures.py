@@ -16,6 +16,7 @@ from docutils.transforms import Transform
 from lighter import draw_areas, lighten
 from myst_nb.sphinx_ import HideCodeCellNode
 from narrow import narrowed
+from phone import form_of
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
@@ -152,16 +153,17 @@ class InlinePictures(SphinxPostTransform):
             path = Path(self.app.srcdir) / image["uri"].lstrip("/")
             if path.suffix != ".svg" or not path.exists():
                 continue
-            text = path.read_text(encoding="utf-8")
-            svg = plain(text)
-            if not VARIABLE.search(svg) or heavy(text, lighten(svg)):
+            svg = drawn(path.read_text(encoding="utf-8"))
+            if not svg:
                 continue
             seen[path] = seen.get(path, 0) + 1
-            drawn = Picture(svg=svg, alt=image.get("alt", ""), copy=seen[path])
-            image.replace_self(drawn)
+            picture = Picture(
+                svg=svg, alt=image.get("alt", ""), copy=seen[path]
+            )
+            image.replace_self(picture)
         for raw in list(self.document.findall(nodes.raw)):
             if found := DRAWN.fullmatch(raw.astext()):
-                drawn = Picture(
+                picture = Picture(
                     svg=FONT.sub("", f"<svg {found['svg']}"),
                     alt=unescape(found["alt"]),
                     copy=1,
@@ -171,7 +173,7 @@ class InlinePictures(SphinxPostTransform):
                     "</div>" + found["after"],
                 )
                 first, last = (nodes.raw("", t, format="html") for t in ends)
-                raw.replace_self([first, drawn, last])
+                raw.replace_self([first, picture, last])
 
 
 class Picture(nodes.General, nodes.Element):
@@ -185,6 +187,13 @@ def visit_picture(writer, node):
     """Write a picture, which holds nothing else."""
     writer.body.append(inline(node["svg"], node["alt"], node["copy"]))
     raise nodes.SkipNode
+
+
+def drawn(text):
+    """The text of a picture as a page holds it, or "" if it stays a file."""
+    svg = plain(text)
+    light = VARIABLE.search(svg) and not heavy(text, lighten(svg))
+    return svg if light else ""
 
 
 def heavy(text, light):
@@ -226,7 +235,7 @@ def inline(svg, alt, copy=1):
     size, other = pixels(svg), ""
     if size:
         mark = "v" + hashlib.sha256(svg.encode()).hexdigest()[:8] + f"-{copy}"
-        new, kind, style, strips = narrowed(svg, size, mark)
+        new, kind, style, strips = narrowed(svg, size, mark, form_of)
         if kind:  # book.js puts it in the picture's place where it is narrow
             other = headed(new, alt, kind, style) + strips
             other = f"<template>{other}</template>"

@@ -1467,6 +1467,18 @@ def kept(items, labels, sides, edge, empty):
 
 
 def form(svg):
+    """The form that a picture takes on a phone, without strips of nothing.
+
+    svg      text of a picture
+    returns  as `form_of_all` does
+    """
+    pieces, room, how = form_of_all(svg)
+    if len(pieces) > 1:
+        pieces = closed_up(pieces, items_of(svg, how))
+    return pieces, room, how
+
+
+def form_of_all(svg):
     """The form that a picture takes on a phone.
 
     svg      text of a picture
@@ -1873,7 +1885,7 @@ def free(svg, pieces, how=AS_DRAWN):
     pivots, places = {}, {}
     set_so = {
         i.tag: i
-        for i in items_of(svg, how)
+        for i in (items_of(svg, how) if how != AS_DRAWN else ())
         if i.size or i.broken or i.raised or i.turned
     }
     marks = any(piece.squeeze < 1 for piece in pieces)
@@ -2049,21 +2061,20 @@ def variables(piece, frame):
     )
 
 
-def narrowed(svg, size, mark):
+def narrowed(svg, size, mark, form_of=None):
     """A picture with what a phone needs to show it.
 
     svg      text of a picture
     size     its width and height, in pixels
     mark     a name that no other picture on the page has
+    form_of  finds its form; None for `form`
     returns  the picture, its class, its style, and HTML to stand after it
     """
     if size[0] <= PHONE:
         return svg, "", "", ""
-    pieces, room, how = form(svg)
+    pieces, room, how = (form_of or form)(svg)
     if not pieces:
         return svg, "stays", "", ""
-    if len(pieces) > 1:
-        pieces = closed_up(pieces, items_of(svg, how))
     if room and svg.count("<text") > CROWD:
         return svg, "stays", "", ""  # each would be an element
     frame = (0, 0, *size)
