@@ -186,13 +186,14 @@ def spent_seconds(rows, notes=None):
     returns  the axes drawn on
     source   chapter 16
     """
-    left, pitch = 156, 64
+    # A phone squeezes it, but not the letters between two bars.
+    left, pitch = 156, 84 if len(rows) > 2 else 100
     longest = max(sum(parts.values()) for parts, _ in rows.values())
     bare = all(whole is None for _, whole in rows.values())
     rows = {k: (parts, whole or longest) for k, (parts, whole) in rows.items()}
     most = max(1, *(sum(p.values()) / whole for p, whole in rows.values()))
     unit = (600 - left) / most
-    ax = canvas(690, 68 + pitch * len(rows))
+    ax = canvas(690, 60 + pitch * len(rows))
     for n, (name, (parts, whole)) in enumerate(rows.items()):
         x, y, thin = left, 30 + pitch * n, []
         total = sum(parts.values())
@@ -202,7 +203,7 @@ def spent_seconds(rows, notes=None):
             named = [f"{what} {size:.2g}", what, ""]
             room = wide - 30 if what == "bubble" else wide - 6  # hatching shows
             words = [w for w in named if 6.6 * len(w) < room or not w][0]
-            if words != named[0] and size > 0.01 * total:
+            if words != named[0] and size > 0.001 * total:
                 thin.append(named[0])
             middle, half = x + wide / 2, 3.7 * len(words) + 5
             hatched = words if what == "bubble" else ""
@@ -210,17 +211,17 @@ def spent_seconds(rows, notes=None):
             if not bare:
                 middle = _beside(left + unit, middle, half, (x, x + wide))
             if not hatched:
-                write(ax, middle, y + 16, words, 13, zorder=4)
+                write(ax, middle, y + 13, words, 13, zorder=4)
             x += wide
         x = x if bare else max(x, left + unit)
         said = f"{total:.3g} s" if bare else f"{total:.3g} vs {whole:.3g} s"
         write(ax, x + 8, y + 16, said, 13, "left")
         below = notes[name] if notes else "also " + ", ".join(thin)
-        write(ax, left, y + 42, below if notes or thin else "", 12, "left")
-    end, low = left + unit, 12 + pitch * len(rows)
+        write(ax, left, y + 39, below if notes or thin else "", 12, "left")
+    end, low = left + unit, 4 + pitch * len(rows)
     for n in range(0 if bare else len(rows)):
-        y = 26 + pitch * n
-        ax.plot([end, end], [y, y + 40], color=INK, lw=2 * POINT, zorder=3)
+        y = 30 + pitch * n  # down to the bar's edge, since its note is near
+        ax.plot([end, end], [y - 5, y + 32], color=INK, lw=2 * POINT, zorder=3)
     write(ax, end, 10, "" if bare else "published", 13)
     _legend(ax, 12, low + 24, {w for p, _ in rows.values() for w in p})
     return ax
@@ -299,7 +300,7 @@ def enough_tokens(rows):
     """
     if not rows:
         raise ValueError("rows must hold at least one run, got none")
-    left, right, pitch = 176, 560, 29
+    left, right, pitch = 176, 560, 32
     order = sorted(rows.items(), key=lambda row: -row[1][0] / row[1][1])
     low, high = log2(1 / 12), log2(26)
     ax, end = canvas(690, 64 + pitch * len(rows)), 30 + pitch * len(rows)
@@ -315,10 +316,12 @@ def enough_tokens(rows):
         y = 40 + pitch * n
         write(ax, left - 12, y, name, 12, "right")
         ax.plot([left, right], [y, y], color=colour("grid"), lw=0.6, zorder=0.2)
+        # A phone writes the name of a row above this, clear of its dot.
+        ax.plot([left] * 2, [y - 5, y + 5], color=colour("grid"), lw=0.6)
         ends = sorted((at(1), at(has / needs)))
         ax.plot(ends, [y, y], color=colour("axis-x-2"), lw=3, zorder=1)
         fill = colour("axis-x") if cut else colour("paper")
-        ax.plot(at(has / needs), y, "o", ms=8, mfc=fill, mec=colour("axis-x"),
+        ax.plot(at(has / needs), y, "o", ms=7, mfc=fill, mec=colour("axis-x"),
                 mew=1.5, zorder=2)  # fmt: skip
         write(ax, 684, y, f"{has:,.0f}, {needs:,.0f}", 12, "right")
     for ratio in (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16):
