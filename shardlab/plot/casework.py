@@ -163,7 +163,7 @@ def _segment(ax, place, what, words=""):
             plate, middle = 7 * len(words) + 6, x + wide / 2
             place = middle - plate / 2, y + 5, plate, high - 10
             box(ax, *place, colour("paper"), line=0, edge="none", z=2)
-            write(ax, middle, y + high / 2, words, 13, zorder=4)
+            write(ax, middle, y + high / 2 - 3, words, 13, zorder=4)
         return
     fill = _fill(what) if what in _AXES else colour(_PARTS[what])
     box(ax, *place, fill, words, size=13)
@@ -197,7 +197,7 @@ def spent_seconds(rows, notes=None):
     for n, (name, (parts, whole)) in enumerate(rows.items()):
         x, y, thin = left, 30 + pitch * n, []
         total = sum(parts.values())
-        write(ax, left - 10, y + 16, name, 12, "right")
+        write(ax, left - 10, y + 13, name, 12, "right")
         for what, size in parts.items():
             wide = size / whole * unit
             named = [f"{what} {size:.2g}", what, ""]
@@ -215,7 +215,7 @@ def spent_seconds(rows, notes=None):
             x += wide
         x = x if bare else max(x, left + unit)
         said = f"{total:.3g} s" if bare else f"{total:.3g} vs {whole:.3g} s"
-        write(ax, x + 8, y + 16, said, 13, "left")
+        write(ax, x + 8, y + 13, said, 13, "left")
         below = notes[name] if notes else "also " + ", ".join(thin)
         write(ax, left, y + 39, below if notes or thin else "", 12, "left")
     end, low = left + unit, 4 + pitch * len(rows)
