@@ -261,7 +261,8 @@ def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
     returns  the axes drawn on
     source   chapter 14
     """
-    ax, wide, mine = canvas(690, 492), 672 / stages, stages // 3
+    ax, wide, mine = canvas(690, 488), 672 / stages, stages // 3
+    twin, pitch = stages - 1 - mine, 672 / gpus
     words = f"{stages} places of {nodes * gpus} GPUs; each has two stages"
     write(ax, 9, 14, words, 12, "left", weight="bold")
     for n in range(stages):
@@ -270,39 +271,36 @@ def stages_and_experts(stages=16, nodes=16, gpus=8, experts=256, groups=2):
             if n == mine:
                 fill = shade("pod", 2 if stage == n else 1)
             box(ax, 9 + n * wide, top, wide - 5, 28, fill, stage, size=12, z=1)
+    _picked(ax, 9 + mine * wide, 30, wide - 5, 56)
     for y, ends in ((100, (9, 330)), (100, (676, 360))):
         arrow(ax, (ends[0], y), (ends[1], y), SOFT, 1.4)
     write(ax, 20, 120, "microbatches of the upper row", 11, "left", SOFT)
     write(ax, 672, 120, "microbatches of the lower row", 11, "right", SOFT)
-    _opened(ax, (6.5 + (mine + 0.5) * wide, 86), (9, 676), 148)
+    words = f"the place with stages {mine} and {twin}: {nodes} nodes"
+    write(ax, 9, 151, words, 12, "left", weight="bold")
     _groups(ax, nodes, groups, experts)
-    _opened(ax, (6.5 + 336 / nodes, 228), (64, 675), 252)
+    write(ax, 9, 258, f"its node 0: {gpus} GPUs", 12, "left", weight="bold")
     each = experts // (nodes // groups * gpus)
-    pair = (mine, "pod", 2), (stages - 1 - mine, "pod", 1)
+    pair = (mine, "pod", 2), (twin, "pod", 1)
     for n in range(gpus):
-        left = 64 + n * 77
-        frame(ax, left, 272, 72, 176, fill=PAPER, edge=INK)
-        write(ax, left + 36, 288, f"GPU {n}", 12)
+        left, across = 9 + n * pitch, pitch - 5
+        frame(ax, left, 274, across, 170, fill=PAPER, edge=INK)
+        write(ax, left + across / 2, 290, f"GPU {n}", 12)
         for row, (stage, axis, step) in enumerate(pair):
-            top, fill = 304 + row * 70, shade(axis, step)
-            words = f"stage {stage}"
-            box(ax, left + 5, top, 62, 30, fill, words, size=12, z=1)
+            top, fill = 304 + row * 69, shade(axis, step)
+            place, words = (left + 5, top, across - 10, 30), f"stage {stage}"
+            box(ax, *place, fill, words, size=12, z=1)
+            place = left + 5, top + 32, across - 10, 30
             words = f"E{n * each}–{(n + 1) * each - 1}"
-            place = left + 5, top + 32, 62, 30
             box(ax, *place, shade("Z", 1), words, size=12, z=1)
-    write(ax, 56, 360, "node 0", 12, "right")
     words = "of each layer of both stages: attention, and these experts"
-    write(ax, 373, 470, words, 12, ink=SOFT)
+    write(ax, 9, 466, words, 12, "left", SOFT)
     return ax
 
 
-def _opened(ax, start, ends, y):
-    """A bracket that says what a thing is made of."""
-    wire(ax, start, (start[0], y), SOFT, 1.2)
-    left = min(start[0], ends[0])
-    wire(ax, (left, y), (ends[1], y), SOFT, 1.2)
-    for x in ends:
-        wire(ax, (x, y), (x, y + 8), SOFT, 1.2)
+def _picked(ax, x, y, across, high):
+    """A thick frame around what the next row shows."""
+    box(ax, x, y, across, high, "none", line=2.4, z=2)
 
 
 def _groups(ax, nodes, groups, experts):
@@ -311,11 +309,12 @@ def _groups(ax, nodes, groups, experts):
     for n in range(nodes):
         fill = shade("Z", 0 if n // each else 1)
         box(ax, 9 + n * pitch, 192, pitch - 5, 36, fill, n, size=12, z=1)
+    _picked(ax, 9, 192, pitch - 5, 36)
     for group in range(groups):
         words = f"{each} nodes: all {experts} experts of a layer"
         left = 9 + (group + 0.5) * each * pitch
         ink = colour("axis-z")
-        write(ax, left, 174, words, 12, ink=ink, weight="bold")
+        write(ax, left, 176, words, 12, ink=ink, weight="bold")
 
 
 @styled

@@ -48,7 +48,7 @@ def work(rows, ids, W_in, W_out):
     ids      ids[n]: which of this chip's experts; their number if the row is
              empty
     W_in, W_out  W_in[E_Z, D, F] and W_out[E_Z, F, D]
-    returns  [n, D]; nothing that is read for empty rows
+    returns  [n, D]; what stands in empty rows is never read
     source   MegaBlocks paper
     """
     order = jnp.argsort(ids)  # empty rows go last

@@ -104,3 +104,6 @@ def test_a_rank_has_two_stages_of_mirrored_numbers():
     said = texts(plot.stages_and_experts())
     assert said.count("stage 5") == said.count("stage 10") == 8
     assert said.count("E28–31") == 2
+    # Words, for no line from row to row would survive on a phone.
+    heads = {"the place with stages 5 and 10: 16 nodes", "its node 0: 8 GPUs"}
+    assert heads <= set(said)
