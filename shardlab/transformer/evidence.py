@@ -16,6 +16,7 @@ from shardlab.transformer import stages, training
 
 __all__ = [
     "B",
+    "HASTY",
     "PRODUCTS",
     "SHORT",
     "TINY",
