@@ -817,6 +817,13 @@ def grade_rate():
 
 def _cut_seconds(V, sizes, wraps, W, axis, layers):
     """Seconds for what must cross one cut, counted chip by chip."""
+    pairs, links = _across(tuple(sizes), tuple(wraps), axis, layers)
+    return V * pairs / prod(sizes) ** 2 / links / (W / 2)
+
+
+@functools.cache
+def _across(sizes, wraps, axis, layers):
+    """How many pairs of chips a cut parts, and how many links cross it."""
     chips = list(product(*map(range, sizes)))
     here = {chip for chip in chips if chip[axis] < layers}
     links = 0
@@ -826,8 +833,7 @@ def _cut_seconds(V, sizes, wraps, W, axis, layers):
         if wraps[axis]:
             there[axis] %= sizes[axis]
         links += tuple(there) not in here and 0 <= there[axis] < sizes[axis]
-    crossing = V * len(here) * (len(chips) - len(here)) / len(chips) ** 2
-    return crossing / links / (W / 2)
+    return len(here) * (len(chips) - len(here)), links
 
 
 def _least_seconds(V, sizes, wraps, W):
@@ -949,13 +955,19 @@ def grade_bisection():
 
 def _on_cluster(V, N, node, port, card):
     """Seconds of an AllToAll, each message put on its port or its card."""
+    on_port, on_card = _messages(N, node)
+    return V / N**2 * max(on_port / port, on_card / card)
+
+
+@functools.cache
+def _messages(N, node):
+    """The most messages of a GPU by its port, and by its card."""
     ports, cards = Counter(), Counter()
     for here, there in product(range(N), range(N)):
         if here != there:
             way = ports if here // node == there // node else cards
             way[here] += 1
-    most = [max(way.values(), default=0) for way in (ports, cards)]
-    return V / N**2 * max(most[0] / port, most[1] / card)
+    return [max(way.values(), default=0) for way in (ports, cards)]
 
 
 @question.visible(
