@@ -37,6 +37,8 @@ MAX_DEATHS = 2
 START_SECONDS = 180
 # What a process may need beyond the time that the notebook itself may take.
 OUTER_SECONDS = 120
+# How long a process that has nothing to do may take to end.
+END_SECONDS = 10
 MAX_LINE = 16 << 20
 
 
@@ -159,6 +161,10 @@ class _Worker:
 
     def close(self):
         """End it, with whatever it started."""
+        if not self.waits:  # it ends by itself, and tidies up
+            self.process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_SECONDS)
         family = descendants(self.process.pid)
         self.process.kill()
         for pid in family:

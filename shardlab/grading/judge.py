@@ -22,6 +22,7 @@ from shardlab.grading.graft import grafted, remarks, typed_over
 from shardlab.grading.sandbox import LIMITS, Sandbox, Stopped, Unavailable
 
 __all__ = [
+    "EXECUTOR",
     "MAX_OUTPUT",
     "NOTHING",
     "RUNNER",
@@ -98,10 +99,13 @@ class Notebook:
     isolated  False runs it without a sandbox
     limits    of each sandbox
     variables environment variables of the notebook
+    kept      list of the sandboxes, at most one, that run programs and wait for
+              the next submission: one is taken out, and put back afterwards
     """
 
-    def __init__(self, seconds, isolated, limits, variables):
+    def __init__(self, seconds, isolated, limits, variables, kept=None):
         self.seconds, self.settings = seconds, (limits, isolated, variables)
+        self.waiting = kept
         self.end = time.monotonic() + seconds.total
         self.boxes, self.ran, self.bad = {}, [], set()
         self.stops, self.timed_out, self.room = 0, False, MAX_OUTPUT
@@ -111,6 +115,11 @@ class Notebook:
         return self
 
     def __exit__(self, *exception):
+        if self.waiting is not None and EXECUTOR in self.boxes:
+            box = self.boxes.pop(EXECUTOR)
+            with contextlib.suppress(Stopped):  # which has closed it
+                box.ask({"fresh": True}, FRESH_SECONDS)
+                self.waiting.append(box)
         for box in self.boxes.values():
             box.close()
 
@@ -120,11 +129,28 @@ class Notebook:
             if self.stops > MAX_STOPS:
                 raise Stopped("the notebook was stopped too often")
             self.left()
-            self.boxes[module] = Sandbox(module, *self.settings)
-            self.boxes[module].ready()
+            if module == EXECUTOR:
+                self.boxes[module] = self.executor()
+            else:
+                self.boxes[module] = Sandbox(module, *self.settings)
+                self.boxes[module].ready()
             if module == RUNNER:
                 self.run_again()
         return self.boxes[module]
+
+    def executor(self):
+        """The sandbox that waits, if it is well, or a new one.
+
+        What it runs is the same for everybody: it gets no variables.
+        """
+        while self.waiting:
+            box = self.waiting.pop()
+            with contextlib.suppress(Stopped):  # which has closed it
+                box.ask({"ready": True}, FRESH_SECONDS)
+                return box
+        box = Sandbox(EXECUTOR, *self.settings[:2])
+        box.ready()
+        return box
 
     def run_again(self):
         """Run what ran before; ends early when one of the cells now stops."""
@@ -224,7 +250,9 @@ class Notebook:
 
 
 RUNNER = "shardlab.grading.runner"
-EXECUTOR = "shardlab.checks.executor"
+EXECUTOR = "shardlab.grading.forkserver"
+# Seconds in which a process must be ready for the next submission.
+FRESH_SECONDS = 10
 # Kinds of questions that are asked once; what these send is kept.
 ONCE = ("value", "expression", "program", "types")
 # A variable that waits for its answer.
@@ -469,6 +497,7 @@ def grade(
     isolated=True,
     limits=LIMITS,
     stood=(),
+    kept=None,
 ):
     """Grade one submission that lies where nbgrader expects it.
 
@@ -481,6 +510,8 @@ def grade(
     isolated    False runs the student's cells with all your rights
     limits      of each sandbox
     stood       verdicts of an earlier try, which stand, as in `Outcome`
+    kept        list for a sandbox that waits for the next submission, graded
+                with the same limits and isolation; None keeps none
     returns     Outcome; points and outputs are in the gradebook and below the
                 autograded directory
     raises      RuntimeError when it could not be graded for a reason that is
@@ -495,6 +526,7 @@ def grade(
         "isolated": isolated,
         "limits": limits,
         "variables": {personal.VARIABLE: identifier},
+        "kept": kept,
     }
     judge = Judge(checks, grading, stood, graft)
     with personal.belonging_to(identifier):

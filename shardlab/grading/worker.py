@@ -32,13 +32,14 @@ from shardlab.grading import (  # noqa: E402
 TRIES = 3
 
 
-def graded(judge, config, question, options):
+def graded(judge, config, question, options, kept=None):
     """Grade one submission.
 
     judge     the module that grades
     config    as `course.grading` returns it
     question  dict of the fields of `batch.Task`
     options   dict: seconds and isolated, as `judge.grade` takes them
+    kept      list of the sandbox that waits, as `judge.grade` takes it
     returns   dict: what a record holds of it, and the verdicts that stand
     """
     student, assignment = question["student"], question["assignment"]
@@ -52,6 +53,7 @@ def graded(judge, config, question, options):
         seconds=judge.Seconds(*options["seconds"]),
         isolated=options["isolated"],
         stood=question["stood"],
+        kept=kept,
     )
     _must_be_safe(config, student, assignment)
     with gradebook.opened(config) as book:
@@ -86,8 +88,10 @@ def patiently(grade, *arguments, **options):
             time.sleep(1 + attempt)
 
 
-def _answering():
+def _answering(kept):
     """The function that answers the questions of a batch.
+
+    kept     list of the sandbox that waits, as `judge.grade` takes it
 
     The first question brings the settings, the others a submission each.
     """
@@ -98,7 +102,7 @@ def _answering():
             if "settings" in question:
                 known.update(loaded(question["settings"]))
                 return {}
-            return graded(**known, question=question)
+            return graded(**known, question=question, kept=kept)
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:4000]}
 
@@ -121,4 +125,9 @@ if __name__ == "__main__":
     # Checks see as many devices here as they do beside a notebook.
     jax.config.update("jax_num_cpu_devices", 8)
     warnings.simplefilter("ignore")
-    pipes.serve(_answering())
+    kept = []
+    try:
+        pipes.serve(_answering(kept))
+    finally:
+        for box in kept:
+            box.close()
