@@ -1,5 +1,6 @@
 """The gradebook: made once, filled with names, emptied before a regrade."""
 
+import functools
 import io
 import logging
 import warnings
@@ -49,6 +50,8 @@ def _revision():
 # nbgrader starts a program for this, which has to be on PATH, and waits
 # seconds for it.
 api.get_alembic_version = _revision
+# Each gradebook that it opens would put every query into SQL anew.
+api.create_engine = functools.cache(api.create_engine)
 
 
 class Cell(NamedTuple):

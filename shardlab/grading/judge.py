@@ -249,6 +249,28 @@ class Notebook:
         return self.put(EXECUTOR, question, seconds)
 
 
+class _SaveAtOnce(SaveAutoGrades):
+    """Writes the scores of a notebook in one transaction.
+
+    nbgrader's own step waits for the disk after each score and each comment.
+    """
+
+    def preprocess(self, nb, resources):
+        """The notebook as it was; its scores are in the gradebook."""
+        self.last = len(nb.cells) - 1
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Note the score of a cell; after the last one all are written."""
+        session = self.gradebook.db
+        if cell_index == 0:
+            self.commit, session.commit = session.commit, session.flush
+        found = super().preprocess_cell(cell, resources, cell_index)
+        if cell_index == self.last:
+            self.commit()
+        return found
+
+
 RUNNER = "shardlab.grading.runner"
 EXECUTOR = "shardlab.grading.forkserver"
 # Seconds in which a process must be ready for the next submission.
@@ -554,7 +576,7 @@ def _convert(config, identifier, assignment, graft, judge):
     converter.sanitize_preprocessors = [graft, ClearOutput, OverwriteKernelspec]
     converter.autograde_preprocessors = [
         judge,
-        SaveAutoGrades,
+        _SaveAtOnce,
         AssignLatePenalties,
         CheckCellMetadata,
     ]

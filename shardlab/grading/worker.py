@@ -11,23 +11,14 @@ import time
 import warnings
 from pathlib import Path
 
+import jax
+import nbformat
+
+from shardlab.authoring.parents import end_with_parent
+from shardlab.checks import pipes
+from shardlab.grading import course, feedback, gradebook, late
+
 __all__ = ["graded", "loaded", "patiently"]
-
-# An optional part of a part of nbgrader: it takes a second to import, checks
-# addresses, and is of no use here.
-sys.modules.setdefault("rfc3987_syntax", None)
-
-import jax  # noqa: E402
-import nbformat  # noqa: E402
-
-from shardlab.authoring.parents import end_with_parent  # noqa: E402
-from shardlab.checks import pipes  # noqa: E402
-from shardlab.grading import (  # noqa: E402
-    course,
-    feedback,
-    gradebook,
-    late,
-)
 
 TRIES = 3
 
