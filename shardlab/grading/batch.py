@@ -165,12 +165,13 @@ class _Worker:
             self.process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(END_SECONDS)
-        family = descendants(self.process.pid)
-        self.process.kill()
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait()
+        if self.process.poll() is None:  # else its number may be another's
+            family = descendants(self.process.pid)
+            self.process.kill()
+            for pid in family:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.said):
             stream.close()
 

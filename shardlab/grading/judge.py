@@ -132,8 +132,7 @@ class Notebook:
             if module == EXECUTOR:
                 self.boxes[module] = self.executor()
             else:
-                self.boxes[module] = Sandbox(module, *self.settings)
-                self.boxes[module].ready()
+                self.boxes[module] = _started(module, *self.settings)
             if module == RUNNER:
                 self.run_again()
         return self.boxes[module]
@@ -148,9 +147,7 @@ class Notebook:
             with contextlib.suppress(Stopped):  # which has closed it
                 box.ask({"ready": True}, FRESH_SECONDS)
                 return box
-        box = Sandbox(EXECUTOR, *self.settings[:2])
-        box.ready()
-        return box
+        return _started(EXECUTOR, *self.settings[:2])
 
     def run_again(self):
         """Run what ran before; ends early when one of the cells now stops."""
@@ -247,6 +244,22 @@ class Notebook:
     def execute(self, question, seconds=None):
         """What a fresh sandbox makes of an exported program."""
         return self.put(EXECUTOR, question, seconds)
+
+
+def _started(module, *settings):
+    """A sandbox that is ready.
+
+    One that ends while it starts, as on a machine that is short of memory, is
+    started once more.
+    """
+    for tries in range(2):
+        box = Sandbox(module, *settings)
+        try:
+            box.ready()
+            return box
+        except Unavailable:  # `ready` has closed it
+            if tries:
+                raise
 
 
 class _SaveAtOnce(SaveAutoGrades):

@@ -188,3 +188,26 @@ def test_none_is_kept_where_nobody_keeps_it():
     with judge.Notebook(judge.Seconds(), False, sandbox.LIMITS, {}) as notebook:
         box = notebook.box(judge.EXECUTOR)
     assert box.process.poll() is not None
+
+
+def test_a_sandbox_that_ends_while_it_starts_is_started_once_more(monkeypatch):
+    tries = []
+
+    class Ill(Sandbox):
+        def ready(self):
+            tries.append(self)
+            if len(tries) in (1, 3, 4):
+                self.process.kill()
+            super().ready()
+
+    monkeypatch.setattr(judge, "Sandbox", Ill)
+    settings = judge.Seconds(), False, sandbox.LIMITS, {}
+    with judge.Notebook(*settings) as notebook:
+        assert notebook.box(judge.RUNNER) is tries[1]
+    with (
+        judge.Notebook(*settings) as notebook,
+        pytest.raises(sandbox.Unavailable, match="it ended"),
+    ):
+        notebook.box(judge.EXECUTOR)
+    assert len(tries) == 4
+    assert all(box.process.poll() is not None for box in tries)
