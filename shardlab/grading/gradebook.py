@@ -40,6 +40,7 @@ with warnings.catch_warnings():
     from nbgrader.coursedir import CourseDirectory
     from nbgrader.preprocessors import AssignLatePenalties
     from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
 
 
 def _revision():
@@ -50,8 +51,11 @@ def _revision():
 # nbgrader starts a program for this, which has to be on PATH, and waits
 # seconds for it.
 api.get_alembic_version = _revision
-# Each gradebook that it opens would put every query into SQL anew.
-api.create_engine = functools.cache(api.create_engine)
+# Each gradebook that it opens would put every query into SQL anew. What is
+# kept is SQL alone: a gradebook that is closed leaves no connection open.
+api.create_engine = functools.cache(
+    functools.partial(api.create_engine, poolclass=NullPool)
+)
 
 
 class Cell(NamedTuple):
