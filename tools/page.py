@@ -25,9 +25,9 @@ KEPT = "work/page"
 # Jupyter Book's own command has no option for several processes. This grammar
 # of addresses takes a second to load, for a check that is not made. The garbage
 # collector would look again and again at millions of nodes that all live, a
-# quarter of the time, to save 25 MB of 285. Sphinx gives neighbours
-# to one process, and all chapters would be the work of one; and it writes with
-# one process less than it is told.
+# quarter of the time, to save 25 MB of 285. Sphinx gives neighbours to one
+# process, and all chapters would be the work of one; and it writes with one
+# process less than it is told.
 BOOK = """
 import gc
 import sys

@@ -343,6 +343,26 @@ def test_time_that_is_used_up_buys_no_second_guess(sample):
     assert outcome.verdicts["local_bytes_check"] == stood["local_bytes_check"]
 
 
+def test_scores_of_a_notebook_are_written_all_or_none(sample, monkeypatch):
+    save, saved = judge.SaveAutoGrades._add_score, []
+
+    def breaking(self, cell, resources):
+        saved.append(cell.metadata.nbgrader.grade_id)
+        if len(saved) == 3:
+            raise OSError("no room on the disk")
+        save(self, cell, resources)
+
+    monkeypatch.setattr(judge.SaveAutoGrades, "_add_score", breaking)
+    with pytest.raises(RuntimeError, match="no room on the disk"):
+        task(sample, "uma", rows.Row("", 39, "simple"))
+    with Gradebook(sample.config.CourseDirectory.db_url) as book:
+        notebook = book.find_submission_notebook(
+            course.STEM, course.STEM, "uma"
+        )
+        assert {grade.auto_score for grade in notebook.grades} == {None}
+    assert len(saved) == 3
+
+
 def test_our_own_faults_are_no_zero(sample):
     with pytest.raises(FileNotFoundError):
         judge.grade("ada", "99_nowhere", sample.config, 1)
