@@ -1,8 +1,8 @@
 """Seconds of a step for many layouts at once: all places, all microbatches.
 
-The same model as in `timing`, on arrays [microbatches, places] in place of
-numbers. `timing` reads one layout at length; this finds out which one to read,
-and tests hold each to the other.
+The same model as in `timing`, on arrays in place of numbers: ZeRO stages by
+runs (chunks and microbatches) by places. `timing` reads one layout at length;
+this finds out which one to read, and tests hold each to the other.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,6 @@ from shardlab.plan.timing import beside, paces, speeds
 __all__ = [
     "Grid",
     "Spots",
-    "grid",
     "grid_seconds",
     "spots",
     "tokens_grid",
@@ -32,34 +31,36 @@ class Spots(NamedTuple):
     """Places that mesh axes may have on a network.
 
     lies    the places, as `network.lies` gives them
-    each    for each (axis, kind) of a Volume its seconds a byte, [places, 4]:
-            three dimensions, and outside of the network
+    each    for each (axis, kind) of a Volume its seconds a byte, [dimensions,
+            places]: those of the network that any of them uses, and outside
     late    for each (axis, kind) its seconds a call, likewise
-    alone   seconds without traffic, from `stage_seconds`, in one microbatch
     """
 
     lies: list
     each: dict
     late: dict
-    alone: tuple
 
 
-def spots(job, lies, alone):
+def spots(job, lies):
     """What every mesh axis needs at each of several places.
 
     job      Job
     lies     places, as `network.lies` gives them
-    alone    seconds of a step in one microbatch, from `stage_seconds`
     returns  Spots
     source   chapter 15
     """
-    where, each, late = [paces(job.network, lie) for lie in lies], {}, {}
+    where, both = [paces(job.network, lie) for lie in lies], {}
     for axis, kind in MOVED:
-        if kind and getattr(where[0], axis) is AT_REST:
+        still = getattr(where[0], axis) is AT_REST if kind else job.pods == 1
+        if still:
             continue  # an axis of one chip moves nothing anywhere
-        both = np.array([speeds(job, w, axis, kind) for w in where])
-        each[axis, kind], late[axis, kind] = both[:, 0], both[:, 1]
-    return Spots(lies, each, late, alone)
+        rows = np.array([speeds(job, w, axis, kind) for w in where])
+        both[axis, kind] = rows.transpose(1, 2, 0)
+    used = sum((each.any(axis=1) for each, _ in both.values()), np.zeros(4))
+    some = np.flatnonzero(used) if any(used) else [0]
+    each = {moved: rows[0][some] for moved, rows in both.items()}
+    late = {moved: rows[1][some] for moved, rows in both.items()}
+    return Spots(lies, each, late)
 
 
 def _seconds_of(job, at, volumes, part):
@@ -69,11 +70,12 @@ def _seconds_of(job, at, volumes, part):
     at       Spots
     volumes  list of Volume
     part     0 to 3, of PARTS
-    returns  (of their bytes, of their calls), arrays [places, 4], a dimension
-             each; if traffic is not to overlap, all in a row, on the first
+    returns  array [2, dimensions, places], of their bytes and of their calls;
+             if traffic is not to overlap, all in a row, on the first dimension
     source   chapter 15
     """
-    total = np.zeros((2, len(at.lies), 4))
+    wide = next(iter(at.each.values())).shape[0] if at.each else 1
+    total = np.zeros((2, wide, len(at.lies)))
     for v in volumes:
         for k, (many, each) in enumerate(
             ((v[4 + part], at.each), (v.calls[part], at.late))
@@ -81,21 +83,21 @@ def _seconds_of(job, at, volumes, part):
             if many and beside(job):
                 total[k] += many * each[v.axis, v.kind]
             elif many:
-                total[k, :, 0] += many * each[v.axis, v.kind].max(axis=1)
+                total[k, 0] += many * each[v.axis, v.kind].max(axis=0)
     return total
 
 
 class Grid(NamedTuple):
-    """Traffic of layouts that differ in schedule and microbatches, by place.
+    """Traffic of layouts that differ in ZeRO stage and run, by place.
 
     tokens   of all microbatches together, forward and backward, and besides
              of each one
     chunk    the same for every chunk of a stage but the first
     waits    as `tokens`, of what arithmetic waits for, and not in it: TP's, if
              `job.overlap` is "tp-waits"
-    weights  of each microbatch, forward and backward
+    weights  of each microbatch, forward and backward, for each ZeRO stage
     once     besides in the last backward pass, and after it, for each model
-             part that a stage has
+             part that a stage has and each ZeRO stage
     """
 
     tokens: list
@@ -103,20 +105,6 @@ class Grid(NamedTuple):
     waits: list
     weights: list
     once: list
-
-
-def grid(job, at, of_tokens, of_weights):
-    """The traffic of layouts that differ in schedule and microbatches only.
-
-    job         Job
-    at          Spots
-    of_tokens   list of Volume, from `token_volumes`
-    of_weights  list of Volume, from `weight_volumes`
-    returns     Grid
-    source      chapter 15
-    """
-    tokens = tokens_grid(job, at, of_tokens)
-    return Grid(*tokens, *weights_grid(job, at, of_weights))
 
 
 def tokens_grid(job, at, volumes):
@@ -137,60 +125,80 @@ def tokens_grid(job, at, volumes):
     )
 
 
-def weights_grid(job, at, volumes):
+def weights_grid(job, at, stages):
     """The part of a Grid that is the same for SP and all contexts.
 
     job      Job
     at       Spots
-    volumes  list of Volume, from `weight_volumes`
+    stages   for each ZeRO stage a list of Volume, from `weight_volumes`
     returns  (weights, once) of Grid
     source   chapter 15
     """
-    moved = [sum(_seconds_of(job, at, volumes, part)) for part in range(4)]
+    moved = [
+        [_seconds_of(job, at, volumes, part).sum(axis=0) for volumes in stages]
+        for part in range(len(PARTS))
+    ]
+    moved = [np.stack(of_stages, axis=1) for of_stages in moved]
     return moved[:2], moved[2:]
 
 
-def grid_seconds(job, at, known, layout, m):
-    """Seconds of a step, for each number of microbatches and at each place.
+def grid_seconds(job, known, alone, layout, v, m):
+    """Seconds of a step, for each ZeRO stage, in each run and at each place.
 
     job      Job
-    at       Spots
     known    Grid
-    layout   Arrangement; its microbatches and its place do not matter
-    m        array of numbers of microbatches
-    returns  array [microbatches, places]
+    alone    seconds without traffic, from `stage_seconds`, in one microbatch
+    layout   Arrangement; its ZeRO stage, chunks, microbatches and place do not
+             matter
+    v, m     arrays [runs] of chunks and of numbers of microbatches
+    returns  array [ZeRO stages, runs, places]
     source   chapter 15
     """
-    m, parts = m[:, None], 2 if layout.schedule == "dualpipe" else 1
-    (f, b), t_hbm = at.alone
-    more = layout.chunks - 1
+    v, m = v[:, None], m[:, None]
+    parts = 2 if layout.schedule == "dualpipe" else 1
+    more = v - 1 if v.max() > 1 else None
     forward, backward = (
-        moved / m[:, :, None] + waits
-        for moved, waits in (
-            on + more * chunk if more else on
-            for on, chunk in zip(known.tokens, known.chunk, strict=True)
-        )
+        _in_microbatch(on, chunk, more, m)
+        for on, chunk in zip(known.tokens, known.chunk, strict=True)
     )
-    late = known.weights[1] + parts * known.once[0]
-    t_f = (forward + known.weights[0]).max(axis=2)
-    t_b = (backward + known.weights[1]).max(axis=2)
-    t_last = (backward + late).max(axis=2)
+    weights = [on[:, :, None] for on in known.weights]
+    late = weights[1] + parts * known.once[0][:, :, None]
+    t_f = (forward + weights[0]).max(axis=0)
+    t_b = (backward + weights[1]).max(axis=0)
+    t_last = (backward + late).max(axis=0)
     join = np.add if job.overlap == "none" else np.maximum
+    (f, b), t_hbm = alone
     f, b = np.maximum(f / m, t_hbm), np.maximum(b / m, 2 * t_hbm)
     f, b, last = join(f, t_f), join(b, t_b), join(b, t_last)
     if job.overlap == "tp-waits":
-        tp = [
-            (on / m[:, :, None] + each).max(axis=2) for on, each in known.waits
-        ]
+        tp = [_in_microbatch(on, on, None, m).max(axis=0) for on in known.waits]
         f, b, last = f + tp[0], b + tp[1], last + tp[1]
-    update = parts * known.once[1].max(axis=1)
-    return m * (f + b) + _idle_seconds(layout, f, b) + last - b + update
+    update = parts * known.once[1].max(axis=0)[:, None]
+    return m * (f + b) + _idle_seconds(layout, v, f, b) + last - b + update
 
 
-def _idle_seconds(layout, f, b):
+def _in_microbatch(on, chunk, more, m):
+    """Seconds of tokens' traffic in one microbatch.
+
+    on       array [2, dimensions, places], of all of them and of each
+    chunk    the same for each of `more` chunks
+    more     array [runs, 1]; None: no run has a second chunk
+    m        array [runs, 1]
+    returns  array [dimensions, 1, runs, places]
+    source   chapter 15
+    """
+    moved, waits = on[:, :, None, None]
+    if more is not None:
+        more_moved, more_waits = chunk[:, :, None, None]
+        moved, waits = moved + more * more_moved, waits + more * more_waits
+    return moved / m + waits
+
+
+def _idle_seconds(layout, v, f, b):
     """Seconds that the slowest stage waits, in closed form.
 
     layout   Arrangement
+    v        chunks of a stage
     f, b     seconds of one microbatch, forward and backward, in one stage;
              numbers or arrays
     returns  seconds, as many
@@ -202,4 +210,4 @@ def _idle_seconds(layout, f, b):
     if layout.schedule == "dualpipe":
         pairs = p // 2 - 1  # as in cost.dualpipe_bubble, on arrays
         return np.maximum(2 * pairs * f, pairs * (f + half) - f)
-    return (p - 1) * (f + b) / layout.chunks
+    return (p - 1) * (f + b) / v

@@ -7,6 +7,8 @@ own layer: gated or not, with as many key heads as it has, with experts.
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from shardlab import memory
 from shardlab.arguments import one_of, real, whole
 from shardlab.models import a_model, parameter_terms
@@ -94,14 +96,23 @@ def in_flight(layout):
 
 def _in_flight(layout):
     p, m, v = layout.pp, layout.microbatches, layout.chunks
-    return {
-        "none": 1,
-        "gpipe": m,
-        "1f1b": min(p, m),
-        "interleaved": min((v + 1) * p - 1, m * v) / v,
-        "zero-bubble": min(p, m),
-        "dualpipe": p + 1,
-    }[layout.schedule]
+    if layout.schedule == "gpipe":
+        return m
+    if layout.schedule == "dualpipe":
+        return p + 1
+    if layout.schedule == "interleaved":
+        return _less((v + 1) * p - 1, m * v) / v
+    return 1 if layout.schedule == "none" else _less(p, m)
+
+
+def _less(a, b):
+    """The smaller of two numbers, or of each two in arrays."""
+    return np.minimum(a, b) if isinstance(b, np.ndarray) else min(a, b)
+
+
+def _more(a, b):
+    """The larger of two numbers, or of each two in arrays."""
+    return np.maximum(a, b) if isinstance(b, np.ndarray) else max(a, b)
 
 
 def last_in_flight(layout):
@@ -120,7 +131,7 @@ def _last_in_flight(layout):
     if layout.schedule == "1f1b":
         return 1
     if layout.schedule == "interleaved":
-        return min((v - 1) * p + 1, m * v) / v
+        return _less((v - 1) * p + 1, m * v) / v
     return _in_flight(layout)
 
 
@@ -411,28 +422,41 @@ def activations(job, layout, known=None):
     if job.model.simplified:
         kept = _checkpoints(job.model, job.batch)
         return kept / (job.chips * job.pods), 0
-    a = known or account(job, layout)
-    each = a.tokens / layout.microbatches
-    first, last = _in_flight(layout), _last_in_flight(layout)
-    logits = layout.microbatches if layout.schedule == "gpipe" else 1
-    head = each * logits * a.head
-    start = each * ((a.stage + a.first) * first + a.once)
-    end = each * (a.stage * last + a.once)
-    if layout.pp == 1 or layout.schedule == "dualpipe":
+    start, end, head = _at_ends(layout, known or account(job, layout))
+    if _has_both(layout):
         return start, head
     return (start, 0) if start > end + head else (end, head)
+
+
+def _at_ends(layout, a):
+    """Bytes of layers in the first and in the last stage, and of the head."""
+    each = a.tokens / layout.microbatches
+    logits = layout.microbatches if layout.schedule == "gpipe" else 1
+    start = each * ((a.stage + a.first) * _in_flight(layout) + a.once)
+    end = each * (a.stage * _last_in_flight(layout) + a.once)
+    return start, end, each * logits * a.head
+
+
+def _has_both(layout):
+    """Whether one stage has both the embedding and the head."""
+    return layout.pp == 1 or layout.schedule == "dualpipe"
 
 
 def kept_bytes(job, layout, known=None):
     """Bytes of activations on the fullest chip, those of the head included.
 
     job      Job
-    layout   Arrangement
+    layout   Arrangement; its chunks and microbatches may be arrays
     known    Account of this layout; None: it is made
-    returns  bytes
+    returns  bytes, an array if chunks and microbatches are
     source   Korthikanti et al. (2022)
     """
-    return sum(activations(job, layout, known))
+    if job.model.simplified:
+        return sum(activations(job, layout))
+    start, end, head = _at_ends(layout, known or account(job, layout))
+    if _has_both(layout):
+        return start + head
+    return _more(start, end + head)
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,7 @@
 """What is to be planned, what a layout is, and which layouts are legal."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from shardlab.arguments import one_of, real, whole
@@ -290,12 +290,19 @@ def _shape(job, layout):
 
 def _stages(job, layout):
     """Layers divide by stages and chunks, and the schedule can be run."""
-    p, v, m = layout.pp, layout.chunks, layout.microbatches
-    kind, places = layout.schedule, job.model.L + job.model.ends
+    p, v, kind = layout.pp, layout.chunks, layout.schedule
+    places = job.model.L + job.model.ends
     if (kind == "none") != (p == 1):
         return f"stages: schedule {kind!r} with pp = {p}"
     if p > 1 and places % (p * v):
         return f"layers: {places} places over {p} stages x {v} chunks"
+    return _unrunnable(layout)
+
+
+def _unrunnable(layout):
+    """The schedule can be run with so many stages, chunks, microbatches."""
+    p, v, m = layout.pp, layout.chunks, layout.microbatches
+    kind = layout.schedule
     if (kind == "interleaved") != (v > 1):
         return f"stages: schedule {kind!r} with {v} chunks"
     if kind == "interleaved" and m % p:
@@ -405,25 +412,29 @@ def arrangements(job, division):
 
     job       Job
     division  (tp, pp, cp, dp, ep), from `divisions`
-    returns   generator of lists of Arrangement: alike but for microbatches,
-              chunks and context, in which a job may choose what is fastest
+    returns   generator of (ZeRO stages, list of Arrangement): the list, written
+              with the first of these stages, holds for all of them, and is
+              alike but for microbatches, chunks and context, in which a job
+              may choose what is fastest; all contexts have the same runs
     source    chapter 15
     """
     tp, pp, cp, dp, ep = division
     shares = _contexts(job, tp, cp)
     stages = (0, 1, 2, 3) if dp * cp > 1 else (0,)
     sps = (False, True) if tp > 1 and not job.model.simplified else (False,)
+    kinds = SCHEDULES[1:] if pp > 1 else SCHEDULES[:1]
+    found = {kind: _runs(job, pp, dp, kind) for kind in kinds}
     for sp in sps:
         if _batch(job, Arrangement(dp, 0, tp, sp, pp, cp=cp, ep=ep)):
             continue
-        for kind in SCHEDULES[1:] if pp > 1 else SCHEDULES[:1]:
-            runs = list(_runs(job, pp, dp, kind))
-            for zero in stages if runs else ():
-                yield [
-                    Arrangement(dp, zero, tp, sp, pp, kind, v, m, cp, ep, share)
-                    for share in shares
-                    for v, m in runs
-                ]
+        for kind, runs in found.items():
+            alike = [
+                Arrangement(dp, 0, tp, sp, pp, kind, v, m, cp, ep, share)
+                for share in shares
+                for v, m in runs
+            ]
+            if alike:
+                yield stages, alike
 
 
 def _contexts(job, tp, cp):
@@ -444,13 +455,21 @@ def _contexts(job, tp, cp):
 
 def _runs(job, pp, dp, kind):
     """(chunks, microbatches) with which a schedule can be run."""
-    per_stage = (job.model.L + job.model.ends) // pp
-    chunks = divisors(per_stage)[1:] if kind == "interleaved" else (1,)
-    for m in _microbatches(job, dp):
+    chunks = (1,)
+    if kind == "interleaved":
+        chunks = tuple(divisors((job.model.L + job.model.ends) // pp)[1:])
+    return _that_run(tuple(_microbatches(job, dp)), chunks, pp, kind)
+
+
+@lru_cache(maxsize=65536)
+def _that_run(counts, chunks, pp, kind):
+    found = []
+    for m in counts:
         for v in chunks:
             trial = Arrangement(pp=pp, schedule=kind, chunks=v, microbatches=m)
-            if not _stages(job, trial):
-                yield v, m
+            if not _unrunnable(trial):
+                found.append((v, m))
+    return found
 
 
 def _microbatches(job, dp):

@@ -33,6 +33,7 @@ __all__ = [
     "Hops",
     "Network",
     "Pace",
+    "all_degrees",
     "divisors",
     "lies",
     "network",
@@ -82,7 +83,7 @@ def network(chip, topology, simplified=False, flat=False):
     one_of("simplified", simplified, (True, False))
     one_of("flat", flat, (True, False))
     if not chip.axes:
-        return Network(chip, _nodes(chip, sizes), "switch", flat)
+        return _network(chip, _nodes(chip, sizes), "switch", flat)
     if len([n for n in sizes if n > 1]) > chip.axes:
         raise ValueError(
             f"topology of a {chip.name} must have at most {chip.axes} axes, "
@@ -91,7 +92,10 @@ def network(chip, topology, simplified=False, flat=False):
     _refuse_large(chip, sizes)
     _refuse_long(chip, sizes)
     sizes = tuple(n for n in sizes if n > 1) or (1,)
-    return Network(chip, sizes, "axes" if simplified else "torus")
+    return _network(chip, sizes, "axes" if simplified else "torus")
+
+
+_network = lru_cache(maxsize=256)(Network)  # one for all jobs, as is its cache
 
 
 def _sizes(topology):
@@ -280,6 +284,23 @@ def lies(net, degrees):
     raises   ValueError unless the degrees multiply to the chips
     source   chapter 15
     """
+    degrees = all_degrees(net, degrees)
+    if net.kind == "axes":
+        return list(_deals(len(net.sizes), degrees))
+    return [
+        tuple(zip(*rows, strict=True)) for rows in _rows(net.sizes, degrees)
+    ]
+
+
+def all_degrees(net, degrees):
+    """The argument `degrees`, if they share out the chips of a network.
+
+    net      Network
+    degrees  chips of each mesh axis, in the order of AXES
+    returns  tuple of int
+    raises   ValueError unless they multiply to the chips
+    source   chapter 15
+    """
     if not isinstance(net, Network):
         raise ValueError(f"net must be a Network, got {net!r}")
     if not isinstance(degrees, (tuple, list)) or len(degrees) != len(AXES):
@@ -292,11 +313,7 @@ def lies(net, degrees):
         raise ValueError(
             f"degrees must multiply to {net.chips} chips, got {_by(degrees)}"
         )
-    if net.kind == "axes":
-        return list(_deals(len(net.sizes), degrees))
-    return [
-        tuple(zip(*rows, strict=True)) for rows in _rows(net.sizes, degrees)
-    ]
+    return degrees
 
 
 def _rows(sizes, degrees):

@@ -1,7 +1,7 @@
 """Every legal layout of a job, timed, with a verdict, best first."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import le
 
 import numpy as np
@@ -30,7 +30,7 @@ from shardlab.plan.layouts import (
     divisions,
     why_not,
 )
-from shardlab.plan.network import lies
+from shardlab.plan.network import all_degrees, lies
 from shardlab.plan.timing import (
     paces,
     stage_seconds,
@@ -193,8 +193,9 @@ def evaluate(job, layout):
         return PlanRow(job, layout, size)
     if layout.lies:
         return PlanRow(job, layout, size, timed(job, layout).step)
-    best, seconds = _fastest(job, [layout], {}, {"timed": 0})
-    return PlanRow(job, best, size, seconds)
+    fits = np.ones((1, 1), bool)
+    ((_, lie, seconds),) = _fastest(job, [layout], [layout], fits, {}, {})
+    return PlanRow(job, layout._replace(lies=lie), size, seconds)
 
 
 def search(job, allowed=None):
@@ -230,98 +231,155 @@ def search(job, allowed=None):
 def _rows(job, division, tally, allowed=None):
     """The rows of one division of the chips; `tally` counts the work."""
     found, known = [], {}
-    for alike in arrangements(job, division):
-        if allowed and not allowed(alike[0]):
+    for stages, alike in arrangements(job, division):
+        cuts = [alike[0]._replace(zero=zero) for zero in stages]
+        cuts = [x for x in cuts if not allowed or allowed(x)]
+        if not cuts:
             continue
-        fixed, sizes = _fixed(job, alike[0]), _sizes(job, alike, known)
-        room = job.chip.hbm_bytes - fixed
-        tally["memory"] += room < 0
-        fits = [x for x, size in zip(alike, sizes, strict=True) if size <= room]
-        if fits:
-            if fits[0].pp == 1:
-                fits = _fewest(fits)
-            best, seconds = _fastest(job, fits, known, tally)
-            size = sizes[alike.index(best._replace(lies=()))]
-            found.append(PlanRow(job, best, fixed + size, seconds))
-        else:
-            least = min(sizes)
-            best = alike[sizes.index(least)]
-            found.append(PlanRow(job, best, fixed + least))
+        fixed = [_fixed(job, x) for x in cuts]
+        sizes = _sizes(job, alike, known)
+        room = job.chip.hbm_bytes - np.array(fixed)
+        tally["memory"] += int((room < 0).sum())
+        fits = sizes <= room[:, None]
+        fastest = _fastest(job, cuts, alike, fits, known, tally)
+        for x, held, best in zip(cuts, fixed, fastest, strict=True):
+            k, lie, seconds = best or (sizes.argmin(), (), None)
+            layout = alike[k]._replace(zero=x.zero, lies=lie)
+            size = held + float(sizes[k])
+            found.append(PlanRow(job, layout, size, seconds))
     return found
 
 
 def _sizes(job, alike, known):
-    """Bytes of the activations of layouts alike, whatever ZeRO cuts."""
+    """Bytes of the activations of layouts alike, whatever ZeRO cuts: array."""
     x = alike[0]
     key = "sizes", x.sp, x.schedule
     if key not in known:
-        accounts = {}
-        if not job.model.simplified:
-            for kind in {x.context for x in alike}:
-                accounts[kind] = account(job, x._replace(context=kind))
-        known[key] = [
-            kept_bytes(job, x, accounts.get(x.context)) for x in alike
-        ]
+        kinds, v, m = _contexts_and_runs(alike)
+        runs = x._replace(chunks=v, microbatches=m)
+        known[key] = np.zeros((len(kinds), len(m)))
+        for n, kind in enumerate(kinds):
+            terms = _account(job, x._replace(context=kind), known)
+            known[key][n] = kept_bytes(job, runs, terms)
+        known[key] = known[key].ravel()
     return known[key]
 
 
-def _fewest(fitting):
-    """Without a pipeline, more microbatches than must be only add traffic."""
-    fewest = {}
-    for x in fitting:
-        fewest.setdefault(x.context, x)
-    return list(fewest.values())
+def _account(job, x, known):
+    key = "account", x.sp, x.context
+    if key not in known and not job.model.simplified:
+        known[key] = account(job, x)
+    return known.get(key)
 
 
-def _fastest(job, alike, known, tally):
-    """The best of layouts that are alike, placed, and its seconds."""
-    best, groups = None, {}
-    for x in alike:
-        groups.setdefault((x.context, x.chunks), []).append(x)
-    for same in _undoubted(job, groups, known):
-        at, traffic = _known(job, same[0], known)
-        m = np.array([x.microbatches for x in same])
-        seconds = grid_seconds(job, at, traffic, same[0], m)
-        tally["timed"] += seconds.size
-        k, spot = np.unravel_index(seconds.argmin(), seconds.shape)
-        if best is None or seconds[k, spot] < best[1]:
-            placed = same[k]._replace(lies=at.lies[spot])
-            best = placed, float(seconds[k, spot])
+def _contexts_and_runs(alike):
+    """Contexts of layouts alike, and chunks and microbatches under each."""
+    kinds = list(dict.fromkeys(x.context for x in alike))
+    runs = alike[: len(alike) // len(kinds)]
+    return kinds, *np.array([(x.chunks, x.microbatches) for x in runs]).T
+
+
+def _fastest(job, cuts, alike, fits, known, tally):
+    """Which of layouts alike is the fastest under each ZeRO stage, and where.
+
+    job      Job
+    cuts     the first of these layouts, with each ZeRO stage
+    alike    list of Arrangement, as from `arrangements`
+    fits     array of bool [ZeRO stages, layouts]: which ones may be taken
+    known    dict that keeps what layouts of a division share
+    tally    dict that counts the work
+    returns  for each ZeRO stage (number in the list, place, seconds of a step),
+             or None if none may be taken
+    source   chapter 15
+    """
+    best = [None] * len(cuts)
+    if not fits.any():
+        return best
+    kinds, v, m = _contexts_and_runs(alike)
+    fits = fits.reshape(len(cuts), len(kinds), len(m))
+    if alike[0].pp == 1:
+        fits = _fewest(fits)
+    by_chunks = np.argsort(v, kind="stable")  # of equal ones the fewest chunks
+    for n, kind in enumerate(kinds):
+        x, mine = alike[n * len(m)], fits[:, n]
+        doubted = kind != "ring" and kinds[0] == "ring"
+        if doubted and _no_slower(job, alike[0], x, known):
+            mine = _undoubted(mine, fits[:, 0], v)
+        rows = mine.any(axis=1).nonzero()[0]
+        columns = by_chunks[mine.any(axis=0)[by_chunks]]
+        if not rows.size:
+            continue
+        at, grid = _known(job, x, [cuts[row].zero for row in rows], known)
+        alone = _alone(job, x, known)
+        seconds = grid_seconds(job, grid, alone, x, v[columns], m[columns])
+        mine = mine[rows][:, columns]
+        tally["timed"] = tally.get("timed", 0) + int(mine.sum()) * len(at.lies)
+        seconds[~mine] = np.inf
+        firsts = seconds.reshape(len(rows), -1).argmin(axis=1)
+        for row, here, first in zip(rows, seconds, firsts, strict=True):
+            k, spot = divmod(int(first), len(at.lies))
+            took = float(here[k, spot])
+            if best[row] is None or took < best[row][2]:
+                best[row] = n * len(m) + int(columns[k]), at.lies[spot], took
     return best
 
 
-def _undoubted(job, groups, known):
-    """Groups of layouts, but for those whose context cannot be the fastest.
+def _fewest(fits):
+    """Without a pipeline, more microbatches than must be only add traffic."""
+    return fits & (fits.cumsum(axis=2) == 1)
 
-    It cannot where keys and values on a ring fit as often, and nowhere take
-    longer: no more bytes and no more hops on any dimension at any place.
+
+def _undoubted(fits, ring, v):
+    """Where a context that is nowhere faster than a ring may still be taken.
+
+    fits     array of bool [ZeRO stages, runs]
+    ring     the same for keys and values on a ring
+    v        array [runs] of chunks
+    returns  array of bool: `fits`, but not where as many runs of as many chunks
+             fit on a ring, too
+    source   chapter 13
     """
-    for (kind, v), same in groups.items():
-        ring = groups.get(("ring", v), ())
-        doubted = kind != "ring" and len(ring) == len(same)
-        if not (doubted and _no_slower(job, ring[0], same[0], known)):
-            yield same
+    same = (v[:, None] == v).astype(int)
+    return fits & (fits @ same != ring @ same)
 
 
 def _no_slower(job, ring, other, known):
+    """Whether a ring moves nowhere more, on any dimension at any place."""
     key = "no slower", ring.sp, other.context
     if key not in known:
-        pair = [_known(job, x, known)[1].tokens for x in (ring, other)]
+        pair = [_of_tokens(job, x, known)[0] for x in (ring, other)]
         known[key] = all((a <= b).all() for a, b in zip(*pair, strict=True))
     return known[key]
 
 
-def _known(job, x, known):
+def _known(job, x, stages, known):
     """Places and traffic, `known` once for all layouts that share them."""
+    at, key = _places_of(job, x, known), ("weights", *stages)
+    if key not in known:
+        volumes = [weight_volumes(job, x._replace(zero=z)) for z in stages]
+        known[key] = weights_grid(job, at, volumes)
+    return at, Grid(*_of_tokens(job, x, known), *known[key])
+
+
+def _places_of(job, x, known):
     if "at" not in known:
-        alone = stage_seconds(job, x._replace(microbatches=1))
-        known["at"] = spots(job, places(job.network, x.degrees), alone)
-    at, tokens, weights = known["at"], (x.sp, x.context), x.zero
-    if tokens not in known:
-        known[tokens] = tokens_grid(job, at, token_volumes(job, x))
-    if weights not in known:
-        known[weights] = weights_grid(job, at, weight_volumes(job, x))
-    return at, Grid(*known[tokens], *known[weights])
+        known["at"] = spots(job, places(job.network, x.degrees))
+    return known["at"]
+
+
+def _of_tokens(job, x, known):
+    key = "tokens", x.sp, x.context
+    if key not in known:
+        at = _places_of(job, x, known)
+        known[key] = tokens_grid(job, at, token_volumes(job, x))
+    return known[key]
+
+
+def _alone(job, x, known):
+    key = "alone", x.sp
+    if key not in known:
+        known[key] = stage_seconds(job, x._replace(microbatches=1))
+    return known[key]
 
 
 def _fixed(job, layout):
@@ -356,10 +414,15 @@ def places(net, degrees):
     raises   ValueError unless the degrees multiply to the chips
     source   chapter 15
     """
+    return list(_places(net, all_degrees(net, degrees)))
+
+
+@lru_cache(maxsize=65536)
+def _places(net, degrees):
     best = {}
     for spot in lies(net, degrees):
         best.setdefault(_needs(net, spot), spot)
-    return [best[needs] for needs in _unbeaten(best)]
+    return tuple(best[needs] for needs in _unbeaten(best))
 
 
 def _needs(net, spot):

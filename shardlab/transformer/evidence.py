@@ -224,9 +224,11 @@ def pipeline_counts(events, ways):
 
 
 # As little work on the program as XLA allows. Its emitters of fused loops would
-# be two thirds of the work.
+# be two thirds of the work, and cutting the program to compile its parts beside
+# each other costs a fifth.
 HASTY = {
     "xla_backend_optimization_level": 0,
+    "xla_cpu_parallel_codegen_split_count": 1,
     "xla_llvm_disable_expensive_passes": True,
 }
 if jax.__version_info__ < (0, 12):  # later ones do not know that option

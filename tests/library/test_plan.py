@@ -22,7 +22,13 @@ from shardlab import plan as planner
 from shardlab.hw import A100, H100, V4P, V5E, V5P
 from shardlab.plan import Arrangement, Job, Model, evaluate, params, search
 from shardlab.plan.__main__ import main
-from shardlab.plan.grid import grid, grid_seconds, spots
+from shardlab.plan.grid import (
+    Grid,
+    grid_seconds,
+    spots,
+    tokens_grid,
+    weights_grid,
+)
 from shardlab.plan.held import (
     activations,
     attention_kept,
@@ -1076,6 +1082,7 @@ CHOICES = (
     ("none", "selective", "full"),
     ("max", "sum", "none"),
     (1, 2),
+    (False, True),
 )
 
 
@@ -1101,9 +1108,10 @@ def meeting():
         yield [c[k] for c, k in zip(CHOICES, best, strict=True)]
 
 
-def small(m, chip, sizes, sequences, recompute, overlap, pods):
+def small(m, chip, sizes, sequences, recompute, overlap, pods, streams):
     batch = sequences * 32 * pods
     how = {"recompute": recompute, "overlap": overlap, "pods": pods}
+    how["streams"] = streams
     return Job(m, chip, sizes, batch, sequence=32, **how)
 
 
@@ -1113,6 +1121,7 @@ small_jobs = pytest.mark.parametrize(
     POOL,
     ids=lambda j: (
         f"{j.model.name}-{j.chip.name}-{j.batch}-{j.recompute}-{j.overlap}"
+        + "-streams" * j.streams
     ),
 )
 searched = cache(search)
@@ -1230,10 +1239,12 @@ def test_what_does_not_fit_is_shown_where_it_holds_least(job):
     low = replace(job, chip=replace(job.chip, hbm_bytes=1e4))
     held = {}
     for division in divisions(low)[0]:
-        for alike in arrangements(low, division):
-            x = alike[0]
-            key = (x.dp, x.zero, x.tp, x.sp, x.pp, x.schedule, x.cp, x.ep)
-            held[key] = min(evaluate(low, other).bytes for other in alike[:40])
+        for stages, alike in arrangements(low, division):
+            for zero in stages:
+                cut = [x._replace(zero=zero) for x in alike[:40]]
+                x = cut[0]
+                key = (x.dp, zero, x.tp, x.sp, x.pp, x.schedule, x.cp, x.ep)
+                held[key] = min(evaluate(low, other).bytes for other in cut)
     for row in list(search(low).rows)[::5]:
         x = row.layout
         key = (x.dp, x.zero, x.tp, x.sp, x.pp, x.schedule, x.cp, x.ep)
@@ -1252,14 +1263,24 @@ def agree_everywhere(job, x):
         places(job.network, x.degrees),
         x.microbatches * np.arange(1, 4),
     )
-    one = x._replace(microbatches=1)
-    at = spots(job, lies, stage_seconds(job, one))
-    known = grid(job, at, token_volumes(job, x), weight_volumes(job, x))
-    got = grid_seconds(job, at, known, x, counts)
-    for k, m in enumerate(counts.tolist()):
-        for spot, lie in enumerate(lies):
-            there = x._replace(microbatches=m, lies=lie)
-            assert got[k, spot] == same(planner.timed(job, there).step)
+    alone = stage_seconds(job, x._replace(microbatches=1))
+    at, cuts = spots(job, lies), [x]
+    if x.shares > 1:
+        cuts = [x._replace(zero=zero) for zero in range(4)]
+    of_weights = [weight_volumes(job, cut) for cut in cuts]
+    known = Grid(
+        *tokens_grid(job, at, token_volumes(job, x)),
+        *weights_grid(job, at, of_weights),
+    )
+    chunks = np.full(len(counts), x.chunks)
+    got = grid_seconds(job, known, alone, x, chunks, counts)
+    assert got.shape == (len(cuts), len(counts), len(lies))
+    for cut, of_cut in zip(cuts, got, strict=True):
+        for k, m in enumerate(counts.tolist()):
+            for spot, lie in enumerate(lies):
+                there = cut._replace(microbatches=m, lies=lie)
+                timed = planner.timed(job, there).step
+                assert of_cut[k, spot] == same(timed)
 
 
 @small_jobs
@@ -1619,8 +1640,8 @@ def test_every_layout_is_timed_everywhere_but_where_it_cannot_win():
     job = Job(TINY, V5P, (4, 4, 4), 64 * 32, sequence=32)
     result, few, every = search(job), 0, 0
     for division in divisions(job)[0]:
-        for alike in arrangements(job, division):
-            spots = len(places(job.network, alike[0].degrees))
+        for stages, alike in arrangements(job, division):
+            spots = len(stages) * len(places(job.network, alike[0].degrees))
             every += len(alike) * spots
             plain = [x for x in alike if x.context == "ring"]
             # Without a pipeline more microbatches than must be are no use.
