@@ -13,13 +13,13 @@ import secrets
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 from shardlab.checks import seeds
+from shardlab.grading import start
 
 __all__ = [
     "OUTER_SECONDS",
@@ -103,9 +103,8 @@ class _Worker:
 
     def __init__(self, settings):
         self.said = tempfile.TemporaryFile()  # noqa: SIM115
-        module = "shardlab.grading.worker"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, str(os.getpid())],
+            start.command("shardlab.grading.worker", str(os.getpid())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,

@@ -46,7 +46,8 @@ def _faults(hidden, readable, limits):
         found.append("files may be of any size")
     if _space() > 2 * limits["space"]:
         found.append("its folder may be of any size")
-    if _allocates(2 * limits["memory"]):
+    # Without a control group the limit is of addresses, a gigabyte more.
+    if _allocates(limits["memory"] + (2 << 30)):
         found.append("memory is not limited")
     if _multiplies(limits["processes"] + 64):
         found.append("processes are not limited")

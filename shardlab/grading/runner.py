@@ -16,6 +16,7 @@ from traitlets.config import Config
 
 from shardlab.checks import pipes, student
 from shardlab.checks.question import NotAnswered, WrongAnswer
+from shardlab.grading import start
 
 MAX_TEXT = 20_000
 MAX_PICTURES = 4
@@ -152,4 +153,5 @@ if __name__ == "__main__":
     # that no name of a student's hides a module that answers.
     sys.path.append(os.getcwd())
     interactive = _shell()
+    start.started()
     pipes.serve(_answer)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import shardlab
+from shardlab.grading import start
 from shardlab.grading.calls import filter_program
 
 __all__ = [
@@ -95,7 +96,7 @@ class Sandbox:
         calls = _filtered() if isolated else None
         # A pipe, and no file: what inside can be opened again leads nowhere.
         self.complaints, complaints = os.pipe()
-        command = [sys.executable, "-m", module]
+        command = start.command(module)
         environment = _surroundings(variables or {})
         allowed = []
         if isolated:
@@ -445,9 +446,11 @@ def prove(hidden=(), limits=LIMITS):
     """Try what a sandbox must prevent, from within one.
 
     hidden   paths that must not be seen, such as the solutions
-    limits   of the sandbox that is tried
+    limits   of the sandbox that is tried, but for its memory: the same means
+             limit it to less here, which is used up sooner
     raises   Unavailable that says what is missing or does not hold
     """
+    limits = limits._replace(memory=min(limits.memory, GB // 4))
     if not sys.platform.startswith("linux"):
         raise Unavailable("bubblewrap runs on Linux only")
     for program, package in (

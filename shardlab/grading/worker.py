@@ -16,7 +16,7 @@ import nbformat
 
 from shardlab.authoring.parents import end_with_parent
 from shardlab.checks import pipes
-from shardlab.grading import course, feedback, gradebook, late
+from shardlab.grading import course, feedback, gradebook, late, start
 
 __all__ = ["graded", "loaded", "patiently"]
 
@@ -92,6 +92,7 @@ def _answering(kept):
         try:
             if "settings" in question:
                 known.update(loaded(question["settings"]))
+                start.started()
                 return {}
             return graded(**known, question=question, kept=kept)
         except Exception as error:

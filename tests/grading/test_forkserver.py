@@ -211,3 +211,10 @@ def test_a_sandbox_that_ends_while_it_starts_is_started_once_more(monkeypatch):
         notebook.box(judge.EXECUTOR)
     assert len(tries) == 4
     assert all(box.process.poll() is not None for box in tries)
+
+
+def test_a_students_process_looks_for_garbage_among_its_own_things_only():
+    cell = "import gc; print(gc.isenabled(), gc.get_freeze_count() > 100_000)"
+    with Sandbox(judge.RUNNER) as box:
+        box.ready()
+        assert box.ask({"cell": cell}, 20)["text"].strip() == "True True"
