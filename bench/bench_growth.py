@@ -7,6 +7,7 @@ more chips has nothing more to do.
 
 import math
 
+from bench.bench_plan import asked
 from bench.measuring import exponent, row, timed
 from shardlab import agreement, pipeline, plan, ring
 from shardlab.hw import H100
@@ -23,10 +24,8 @@ def packed(sizes):
 
 def planned(chips):
     """Every layout of a model on this many chips."""
-    job = plan.Job(
-        plan.model("llama-3-70b"), H100, (chips,), chips * 2**12, 8192
-    )
-    return plan.search(job)
+    model, batch = plan.model("llama-3-70b"), chips * 2**12
+    return plan.search(asked(model, H100, (chips,), batch, 8192))
 
 
 def counted(X):

@@ -1,6 +1,8 @@
 """Time and memory of a whole search, and how many layouts it goes through."""
 
+import itertools
 import math
+from dataclasses import replace
 from functools import partial
 
 from bench.measuring import measured
@@ -23,13 +25,23 @@ CASES = [
 ]
 
 
+def asked(model, chip, topology, batch, sequence, pods=1):
+    """The job, on a chip of another name each time.
+
+    So nothing is remembered of its network from one search to the next.
+    """
+    new = replace(chip, name=f"{chip.name}, {next(numbers)}")
+    return plan.Job(model, new, topology, batch, sequence, pods=pods)
+
+
+numbers = itertools.count()
+
+
 def rows():
     """Yield {name, seconds_median, runs, peak_bytes, note} for each case."""
     for name, chip, topology, batch, sequence, *pods in CASES:
         model = plan.model(name)
-        # A new job each time: nothing is remembered from one to the next.
-        ask = partial(plan.Job, model, chip, topology, batch, sequence)
-        ask = partial(ask, pods=pods[0]) if pods else ask
+        ask = partial(asked, model, chip, topology, batch, sequence, *pods)
         chips = math.prod(topology) * math.prod(pods)
         result = plan.search(ask())
         note = (
