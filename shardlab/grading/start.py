@@ -11,8 +11,10 @@ __all__ = ["command", "started"]
 
 # As `python -m`, but for the garbage.
 START = """\
-import gc, runpy, sys
+import gc, os, runpy, sys
 gc.disable()
+if not sys.flags.safe_path:
+    sys.path[0] = os.getcwd()  # once, and not wherever it goes
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
 
