@@ -6,8 +6,10 @@ and the tables of primitives in `walk`, `rules`, `algorithm` and `exported` are
 where to look.
 """
 
-from jax._src import source_info_util
-from jax._src.ad_checkpoint import saved_residuals
+from unittest import mock
+
+import jax
+from jax._src import ad_checkpoint, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.interpreters.mlir import make_ir_context
 from jax.interpreters.partial_eval import dce_jaxpr
@@ -61,6 +63,34 @@ def manual_axes(params):
     """
     name = "newly_manual_axes"
     return params[name if name in params else "manual_axes"]
+
+
+def saved_residuals(f, *args):
+    """What a forward pass keeps, as JAX 0.10.2 tells it.
+
+    Earlier ones name the rounding of a kept array, and not what was rounded.
+
+    f        function of arrays and of trees of them
+    args     its arguments, or their types
+    returns  list of (type of an array, what it is in words)
+    source   chapter 12
+    """
+    if jax.__version_info__ >= (0, 10, 2):
+        return ad_checkpoint.saved_residuals(f, *args)
+    tell = ad_checkpoint._saved_residuals
+
+    def look_through(jaxpr, names):
+        rounded = {
+            id(eqn.outvars[0]): eqn.invars[0]
+            for eqn in jaxpr.eqns
+            if eqn.primitive.name == "reduce_precision"
+        }
+        kept = [rounded.get(id(v), v) for v in jaxpr.outvars]
+        kept = list({id(v): v for v in kept}.values())
+        return tell(jaxpr.replace(outvars=kept), names)
+
+    with mock.patch.object(ad_checkpoint, "_saved_residuals", look_through):
+        return ad_checkpoint.saved_residuals(f, *args)
 
 
 def is_installed(file):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import P, lax
+from jax._src import ad_checkpoint
 from jax.ad_checkpoint import checkpoint_name as label
 from jax.sharding import AbstractMesh, AxisType
 
@@ -45,6 +46,28 @@ def test_what_is_kept_has_its_name_its_maker_and_its_function():
     assert saved_bytes(found)["square"] == 100
     assert saved_bytes(found, "function")["waved"] == 100
     assert saved_bytes(found, "made_by") == {"named": 100, "cos": 100}
+
+
+def test_what_was_rounded_is_told_as_jax_before_0_10_2_does_not(monkeypatch):
+    seen, tell = [], ad_checkpoint._saved_residuals
+
+    def told(jaxpr, names):
+        makers = {v: e.primitive.name for e in jaxpr.eqns for v in e.outvars}
+        seen.append([makers.get(v) for v in jaxpr.outvars])
+        return tell(jaxpr, names)
+
+    monkeypatch.setattr(ad_checkpoint, "_saved_residuals", told)
+    policy = jax.checkpoint_policies.save_only_these_names("wave")
+    f = jax.checkpoint(
+        lambda x: jnp.sin(label(jnp.sin(x), "wave")), policy=policy
+    )
+    now = saved(f, shape(5))
+    monkeypatch.setattr(jax, "__version_info__", (0, 10, 0))
+    assert saved(f, shape(5)) == now
+    assert saved_bytes(now) == {"wave": 20}
+    assert "reduce_precision" in seen[0]
+    assert "name" in seen[1]
+    assert "reduce_precision" not in seen[1]
 
 
 def test_a_key_is_eight_bytes():
