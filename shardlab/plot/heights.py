@@ -19,7 +19,6 @@ KINDS = {
     "again": (colour("forward"), "////"),
     "backward": (colour("backward"), ""),
 }
-ROUND = (24, 0, 0)  # a dot that stays round where a phone squeezes the picture
 WIDE, HIGH = 7.0, 2.0  # inches of a picture, and of one of its runs
 LOW = 1.35  # inches of a run of which less is to be seen
 
@@ -111,8 +110,7 @@ def _scaled(axes, name, above=1.08):
 
 def _peak(ax, x, y, name, far=False):
     """A dot with its height beside it, at its left if it lies far right."""
-    look = {"marker": ROUND, "ms": 5, "color": INK}
-    ax.plot(x, y, **look, clip_on=False, zorder=4)
+    ax.plot(x, y, "o", color=INK, ms=5, clip_on=False, zorder=4)
     words = {"textcoords": "offset points", "va": "center", "weight": "bold"}
     at = {"xytext": (-7, 8), "ha": "right"} if far else {"xytext": (7, 3)}
     ax.annotate(f"{y:.3g}{name}", (x, y), **at, **words)

@@ -265,9 +265,9 @@ def policies(found, sizes):
 
 
 def _dot(ax, x, y, fill):
-    """A dot, of corners: so it stays round where a phone squeezes a picture."""
+    """A dot on a line, in the colour of what it means."""
     look = {"mfc": fill, "mec": INK, "mew": 0.6}
-    ax.plot(x, y, marker=(24, 0, 0), ms=9, zorder=3, **look)
+    ax.plot(x, y, "o", ms=9, zorder=3, **look)
 
 
 def _meaning(ax, x, y, fill, words):

@@ -359,7 +359,9 @@ def _descent(ax, left, names_at, levels, moves, chips):
     for n, (name, ink, words) in enumerate(moves):
         start, end = _level(n) + _HIGH + 3, _level(n + 1) - 3
         middle = (start + end) / 2
-        write(ax, left - 12, middle - 8, name, 12, "right", ink=ink, weight=700)
+        write(
+            ax, left - 12, middle - 8, name, 12, "right", ink=ink, weight="bold"
+        )
         write(ax, left - 12, middle + 8, words, 11, "right", ink=SOFT)
         kinds = levels[n][2], levels[n + 1][2]
         crossing = kinds in (("own", "whole"), ("term", "own"))
