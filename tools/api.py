@@ -45,6 +45,7 @@ PAGES = {
             "foreign",
             "compiled",
             "trace",
+            "haste",
         ),
     ),
 }

@@ -29,6 +29,7 @@ from shardlab.arguments import partitions
 from shardlab.checks import pipes, plain
 from shardlab.count import exported, living, stablehlo
 from shardlab.count.layouts import from_spec, text
+from shardlab.haste import HASTY
 
 MAX_PROGRAM = 4 << 20
 MAX_ARRAY = 512 << 20
@@ -140,7 +141,7 @@ def _in_order(made):
         args, named = jax.tree.unflatten(made.in_tree, arrays)
         return made.call(*args, **named)
 
-    return jax.jit(call)
+    return jax.jit(call, compiler_options=HASTY)
 
 
 def _check_setting(made, request):

@@ -9,6 +9,7 @@ from jax.sharding import AbstractMesh, use_abstract_mesh
 
 from shardlab import agreement, cost, count, evidence
 from shardlab.count import living
+from shardlab.haste import in_haste
 from shardlab.models import Model
 from shardlab.transformer import mesh as axes
 from shardlab.transformer import model as decoder
@@ -16,7 +17,6 @@ from shardlab.transformer import stages, training
 
 __all__ = [
     "B",
-    "HASTY",
     "PRODUCTS",
     "SHORT",
     "TINY",
@@ -26,7 +26,6 @@ __all__ = [
     "data",
     "evidence_of",
     "formula_sizes",
-    "in_haste",
     "mesh_rows",
     "of_mesh",
     "of_pipeline",
@@ -223,17 +222,6 @@ def pipeline_counts(events, ways):
     return count.collectives(step, In, targets.reshape(m, -1), W)
 
 
-# As little work on the program as XLA allows. Its emitters of fused loops would
-# be two thirds of the work, and cutting the program to compile its parts beside
-# each other costs a fifth.
-HASTY = {
-    "xla_backend_optimization_level": 0,
-    "xla_cpu_parallel_codegen_split_count": 1,
-    "xla_llvm_disable_expensive_passes": True,
-}
-if jax.__version_info__ < (0, 12):  # later ones do not know that option
-    HASTY["xla_cpu_use_fusion_emitters"] = False
-
 # ---- on a mesh of several axes -----------------------------------------------
 
 GATHER = {"context": "gather"}
@@ -286,12 +274,6 @@ def passes_on(chips, m=1, *, zero=0, sp=True, context="ring"):
         evidence.devices(chips), m, zero=zero, sp=sp, context=context
     )
     return jax.jit(passes), (*batch, W)
-
-
-def in_haste(passes, batch):
-    """What a jitted function gives that runs once: compiling takes longest."""
-    program = passes.lower(*batch).compile(compiler_options=HASTY)
-    return program(*batch)
 
 
 @cache

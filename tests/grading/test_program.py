@@ -218,6 +218,14 @@ def test_one_executor_reads_a_program_once(monkeypatch):
     assert len(read) == 1
 
 
+def test_what_is_run_a_few_times_is_compiled_in_haste(monkeypatch):
+    monkeypatch.setattr(executor, "HASTY", {"xla_no_such_option": 1})
+    answer = handed_in(gather, asked(shape(16), **GATHER))
+    assert answer.kinds()  # to look at a program compiles nothing
+    with pytest.raises(WrongAnswer, match="xla_no_such_option"):
+        answer.run(np.ones(16))
+
+
 # --- checks for authors -------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Every strategy: right numbers, and exactly the bytes that were predicted."""
 
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +37,7 @@ from shardlab.strategies import (
 )
 from shardlab.strategies.loss import squared_error
 from shardlab.strategies.pipeline import gpipe
+from tests.compiling import compiled
 
 ALL = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 SHARDED = ALL[1:]
@@ -513,12 +514,6 @@ def test_a_mesh_without_the_axis_is_refused():
 
 
 # --- context, experts, sequence, stages ---------------------------------------
-
-
-# What is run once need not be fast: this halves the time of its compilation.
-compiled = partial(
-    jax.jit, compiler_options={"xla_backend_optimization_level": 0}
-)
 
 
 def line(size, name="Z"):

@@ -21,6 +21,7 @@ from shardlab.strategies import (
     zero1,
     zero2,
 )
+from tests.compiling import compiled
 
 NAMES = {"dp": dp, "zero1": zero1, "zero2": zero2, "fsdp": fsdp}
 WORDS = list(product(("twice", "once", "step"), ("each", "last")))
@@ -58,9 +59,9 @@ def test_microbatches_add_up_to_the_batch(name, gathers, reduces):
     In, Target, *W = integers()
     X, k = 4, 2
     step = accumulation.gradients(NAMES[name], line(X), gathers, reduces)
-    parts, dIn, *dW = jax.jit(step)(dealt(In, k, X), dealt(Target, k, X), *W)
+    parts, dIn, *dW = compiled(step)(dealt(In, k, X), dealt(Target, k, X), *W)
     alone = block.gradients(one_chip, line(1))
-    expected, dIn_alone, *dW_alone = jax.jit(alone)(In, Target, *W)
+    expected, dIn_alone, *dW_alone = compiled(alone)(In, Target, *W)
     assert float(parts.sum()) == float(expected.sum())
     np.testing.assert_array_equal(dIn, dealt(np.asarray(dIn_alone), k, X))
     for found, wanted in zip(dW, dW_alone, strict=True):

@@ -20,6 +20,7 @@ from shardlab.strategies.pipeline.timetable import (
     ticks,
     timetable,
 )
+from tests.compiling import compiled
 
 B, D, F = 2, 4, 6  # tokens of a microbatch, width and hidden width
 BUILDERS = {
@@ -130,7 +131,7 @@ def test_loss_and_gradients_are_those_of_one_device(name, p, m):
     events, ways, places = schedule(name, p, m)
     parts = 1 + places.max()
     In, Target, *model = integers(m, parts)
-    step = jax.jit(staged.gradients(staged.BLOCK, events, ways, line(p)))
+    step = compiled(staged.gradients(staged.BLOCK, events, ways, line(p)))
     loss, dIn, dparams = step(In, Target, tuple(spread(model, places)))
     twice, *expected = on_one_device(In, Target, *model)
     assert 0 < twice == 2 * np.asarray(loss, np.float64).sum()
@@ -147,7 +148,7 @@ def test_ticks_that_are_written_out_make_the_same_numbers(name):
     In, Target, *model = integers(2, 1 + places.max())
     args = In, Target, tuple(spread(model, places))
     rolled, written = (
-        jax.jit(staged.gradients(staged.BLOCK, events, ways, line(2), how))(
+        compiled(staged.gradients(staged.BLOCK, events, ways, line(2), how))(
             *args
         )
         for how in (True, False)
@@ -284,8 +285,8 @@ def temporary(name, p, m, b=16, d=32, f=128):
 
     args = f32(m, b, d), f32(m, b, d), (f32(p, v, d, f), f32(p, v, f, d))
     step = staged.gradients(staged.BLOCK, events, ways, line(p))
-    compiled = jax.jit(step).lower(*args).compile()
-    return compiled.memory_analysis().temp_size_in_bytes
+    program = jax.jit(step).lower(*args).compile()
+    return program.memory_analysis().temp_size_in_bytes
 
 
 @pytest.mark.slow
@@ -347,7 +348,7 @@ def test_any_function_is_a_stage_and_a_head_has_its_gradient(name):
     stage = staged.of(lambda params, x: gated(params[0], x), head_loss)
     heads = np.broadcast_to(head, (*places.shape, *head.shape))
     params = [W[places] for W in layers], heads
-    step = jax.jit(staged.gradients(stage, events, ways, line(p)))
+    step = compiled(staged.gradients(stage, events, ways, line(p)))
     loss, dIn, (dlayers, dhead) = step(In, Target, params)
     close(loss.sum(), value)
     close(dIn.sum(0), expected[0])
@@ -364,7 +365,7 @@ def test_a_function_without_a_loss_ends_in_the_squared_distance():
     In, Target, *model = integers(m, p)
     of_block = staged.of(lambda W, x: x @ W[0] @ W[1])
     results = [
-        jax.jit(staged.gradients(stage, events, ways, line(p)))(
+        compiled(staged.gradients(stage, events, ways, line(p)))(
             In, Target, tuple(spread(model, places))
         )
         for stage in (of_block, staged.BLOCK)
