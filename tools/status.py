@@ -148,13 +148,13 @@ def short(name):
 
 
 def reasons(others, given=REASONS):
-    """Why cells fail with other versions, as a list in Markdown.
+    """Why cells fail with other versions, as a list in Markdown, or that none.
 
     others   list of what `make canary` stored
     given    path of the file with a reason for each of them
     raises   ValueError where one that fails has no reason, or the reverse
     """
-    known = yaml.safe_load(given.read_text(encoding="utf-8"))
+    known = yaml.safe_load(given.read_text(encoding="utf-8")) or {}
     failed = {
         f"{said['which']}, {short(name)}"
         for said in others
@@ -166,6 +166,8 @@ def reasons(others, given=REASONS):
             f"{given.name} has reasons for {sorted(known)}; "
             f"cells fail in {sorted(failed)}"
         )
+    if not failed:
+        return "No cell fails in any of them."
     return "\n".join(f"- {where}: {why}" for where, why in known.items())
 
 

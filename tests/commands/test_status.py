@@ -92,3 +92,23 @@ def test_each_failure_with_other_versions_has_a_reason(tmp_path):
     given.write_text("newest, chapter 1: it says otherwise.\n")
     with pytest.raises(ValueError, match="cells fail in .*chapter 2"):
         status.reasons(others, given)
+
+
+def test_a_cell_that_fails_needs_a_reason_and_no_other_has_one(tmp_path):
+    good, bad = {"fail": 0}, {"fail": 1}
+    found = [
+        {"which": "lowest", "notebooks": {"chapters/07_fsdp.ipynb": good}},
+        {"which": "newest", "notebooks": {"chapters/12_kept.ipynb": bad}},
+    ]
+    given = tmp_path / "reasons.yml"
+    given.write_text("newest, chapter 12: it keeps less.\n")
+    said = status.reasons(found, given)
+    assert said == "- newest, chapter 12: it keeps less."
+    with pytest.raises(ValueError, match=r"has reasons for \['newest, cha"):
+        status.reasons(found[:1], given)
+    given.write_text("# one for each that fails\n")
+    assert status.reasons(found[:1], given) == "No cell fails in any of them."
+    with pytest.raises(
+        ValueError, match=r"cells fail in \['newest, chapter 12"
+    ):
+        status.reasons(found, given)
