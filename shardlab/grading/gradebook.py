@@ -1,5 +1,6 @@
 """The gradebook: made once, filled with names, emptied before a regrade."""
 
+import contextlib
 import functools
 import io
 import logging
@@ -223,30 +224,49 @@ def _add(book, notebook, kind, name, cell):
             book.db.add(api.Comment(cell_id=made.id, notebook=submission))
 
 
+@contextlib.contextmanager
+def _at_once(book):
+    """Write what is entered within in one transaction, all of it or nothing.
+
+    nbgrader waits for the disk after each entry.
+    """
+    book.db.commit = book.db.flush
+    try:
+        yield
+    except BaseException:
+        book.db.rollback()
+        raise
+    finally:
+        del book.db.commit
+    book.db.commit()
+
+
 def enrol(book, students):
     """Enter the students of a roster.
 
     book      nbgrader's Gradebook
     students  iterable of roster.Student
     """
-    for student in students:
-        book.update_or_create_student(
-            student.student,
-            first_name=student.first_name or None,
-            last_name=student.last_name or None,
-            email=student.email or None,
-        )
+    with _at_once(book):
+        for student in students:
+            book.update_or_create_student(
+                student.student,
+                first_name=student.first_name or None,
+                last_name=student.last_name or None,
+                email=student.email or None,
+            )
 
 
 def enter(book, taken):
-    """Enter submissions with their times; points are left as they are.
+    """Enter submissions with their times, all or none of them.
 
-    Workers find every entry made, so that no two of them make the same.
+    Points are left as they are. Workers find every entry made, so that no two
+    of them make the same.
 
     book   nbgrader's Gradebook
     taken  list of intake.Taken
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _at_once(book):
         # SQLAlchemy warns of how nbgrader uses it.
         warnings.simplefilter("ignore")
         for student in sorted({one.student for one in taken}):

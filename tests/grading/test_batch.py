@@ -201,6 +201,35 @@ def test_a_process_that_takes_too_long_is_ended(root):
     assert (root / "log").read_text() == "ada 7\nada 7\n"
 
 
+def test_submissions_are_entered_all_or_none(root, monkeypatch):
+    hand_in(root, ada="points 1", bo="points 2", cy="points 0")
+    config = course.grading(root)
+    gradebook.release(config, NAME)
+    taken = grade.collected(root / "submissions", root, grade.Options()).taken
+
+    def entered():
+        with gradebook.opened(config) as book:
+            return {one.student.id for one in book.assignment_submissions(NAME)}
+
+    with gradebook.opened(config) as book:
+        true, left = book.update_or_create_submission, [0, 1, 2]
+
+        def stopped(*arguments, **more):
+            true(*arguments, **more)
+            if not left.pop():
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(book, "update_or_create_submission", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            gradebook.enter(book, taken[:2] * 2)
+        monkeypatch.undo()
+        assert entered() == set()
+        gradebook.enter(book, taken[:2])
+        assert entered() == {"ada", "bo"}
+        gradebook.enter(book, taken)
+    assert entered() == {"ada", "bo", "cy"}
+
+
 def test_a_grader_that_cannot_be_started_is_an_error(root):
     hand_in(root, ada="points 1")
     with pytest.raises(RuntimeError, match="No module named 'nothing'"):
