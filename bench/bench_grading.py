@@ -17,7 +17,7 @@ from bench import classes
 from bench.measuring import row
 from bench.watch import watched
 
-STUDENTS, TURNS = 30, 2
+STUDENTS, TURNS = 30, 3
 # Stock's own copy of the book's course, and ours at another place.
 STOCK = "c = get_config()\nc.CourseDirectory.course_id = 'stock'\n"
 STOCK_SCORES = """
