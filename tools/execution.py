@@ -1,6 +1,9 @@
 """Runs a notebook and keeps of its outputs what any machine would give."""
 
+import os
+
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
@@ -9,6 +12,33 @@ from tools.text import METADATA
 
 class CellFailed(Exception):
     """A cell raised and is not tagged `raises-exception`."""
+
+
+# As `python -m ipykernel_launcher`, but for what it asks the system first.
+KERNEL = """
+import sys
+del sys.path[0]
+from shardlab.authoring.parents import end_with_parent
+end_with_parent({parent})
+from ipykernel import kernelapp
+kernelapp.launch_new_instance()
+"""
+
+
+class Kernels(AsyncKernelManager):
+    """Starts a kernel that ends with this process, however this one ends.
+
+    ipykernel looks once a second whether its parent is still there; where it
+    had ended before the first look, the kernel stays: it takes whoever has
+    taken it in for its parent.
+    """
+
+    def format_kernel_cmd(self, extra_arguments=None):
+        """The words of the command, as the manager of all kernels asks."""
+        words = super().format_kernel_cmd(extra_arguments)
+        at = words.index("-m")  # the module follows, and then its arguments
+        code = KERNEL.format(parent=os.getpid())
+        return [*words[:at], "-c", code, *words[at + 2 :]]
 
 
 def run(notebook, folder, timeout=600):
@@ -22,6 +52,7 @@ def run(notebook, folder, timeout=600):
         notebook,
         timeout=timeout,
         kernel_name="python3",
+        kernel_manager_class=Kernels,
         record_timing=False,
         coalesce_streams=True,
         extra_arguments=["--IPKernelApp.log_level=40"],
