@@ -17,6 +17,7 @@ PACKAGES = {
     "matplotlib_inline": "matplotlib-inline",
     "mdit_py_plugins": "mdit-py-plugins",
     "myst_nb": "myst-nb",
+    "jupyter_client": "jupyter-client",
     "pydata_sphinx_theme": "pydata-sphinx-theme",
     "xdist": "pytest-xdist",
     "yaml": "pyyaml",
