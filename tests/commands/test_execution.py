@@ -1,5 +1,6 @@
 """A notebook is executed by a kernel that ends with whoever started it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,9 +19,9 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell, new_notebook
 from tools import execution
 cell = (
-    "import os, time\\n"
+    "import os, signal\\n"
     "print(os.getpid(), file=open('pid', 'w', 1))\\n"
-    "time.sleep(600)"
+    "os.kill(os.getpid(), signal.SIGSTOP)"
 )
 execution.run(new_notebook(cells=[new_code_cell(cell)]), Path(sys.argv[1]))
 """
@@ -52,24 +53,37 @@ def test_a_kernel_whose_parent_has_ended_does_not_begin(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own promise")
 def test_a_kernel_ends_with_the_process_that_started_it(tmp_path):
+    # One that is stopped looks for no parent: it is the system that ends it.
     process = subprocess.Popen(
         [sys.executable, "-c", RUN, str(tmp_path)], cwd=ROOT
     )
     path = tmp_path / "pid"
-    while not (path.exists() and path.read_text().endswith("\n")):
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    try:
+        wait_until(lambda: path.exists() and path.read_text().endswith("\n"))
+        wait_until(lambda: state(int(path.read_text())) == "T")
+    finally:
+        process.kill()
+        process.wait()
     kernel = int(path.read_text())
-    while is_running(kernel):  # a hang is what would fail
+    try:
+        wait_until(lambda: state(kernel) in ("Z", ""))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(kernel, signal.SIGKILL)
+
+
+def wait_until(holds, seconds=300):
+    """Wait; the seconds are there to end a test that hangs, and no more."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
         time.sleep(0.1)
 
 
-def is_running(pid):
-    """Whether a process runs: one that has ended may wait to be buried."""
+def state(pid):
+    """The letter of a process in /proc: T stopped, Z ended; "" if gone."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+            return file.read().rpartition(")")[2].split()[0]
     except FileNotFoundError:
-        return False
+        return ""
