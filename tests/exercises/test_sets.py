@@ -461,7 +461,7 @@ def run_all(tmp_path_factory):
         one = NotebookClient(
             notebook,
             km=manager,
-            timeout=120,
+            timeout=600,
             resources=resources,
             extra_arguments=["--IPKernelApp.log_level=40"],
         )

@@ -185,7 +185,7 @@ def test_an_interrupted_batch_leaves_no_process(root, monkeypatch):
 
 
 def test_a_process_that_takes_too_long_is_ended(root):
-    hand_in(root, ada="sleep 60")
+    hand_in(root, ada=f"sleep {10**9}")  # for whom waits, no end
     config = course.grading(root)
     gradebook.release(config, NAME)
     settings = batch.Settings(
@@ -194,9 +194,7 @@ def test_a_process_that_takes_too_long_is_ended(root):
     taken = grade.collected(root / "submissions", root, grade.Options()).taken
     with gradebook.opened(config) as book:
         gradebook.enter(book, taken)
-    begun = time.monotonic()
     (result,) = batch.grade_all([("ada", NAME)], settings, 2)
-    assert time.monotonic() - begun < 30
     assert result.reply["error"].startswith("grading took longer")
     assert (root / "log").read_text() == "ada 7\nada 7\n"
 

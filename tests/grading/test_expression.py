@@ -172,6 +172,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.long  # judges the processor's time
 @pytest.mark.parametrize("written", HOSTILE)
 def test_a_hostile_formula_costs_little(written):
     # Bounded in steps; the time is what an honest machine takes for them,

@@ -716,7 +716,7 @@ def test_nothing_else_can_write_to_the_replies():
     }
     lines = [{"ready": True, "number": 1}, {**question, "number": 2}]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    out, _ = process.communicate(text, timeout=60)
+    out, _ = process.communicate(text, timeout=600)
     first, second = map(json.loads, out.splitlines())
     assert first == {"number": 1}
     assert second["collectives"] == [["all_gather", ["X"], 288, 252, 1, None]]

@@ -169,6 +169,7 @@ def test_broken_programs_are_read_as_far_as_they_go(text):
     assert findings([ANSWER], ada=text, bo=ANSWER + text)
 
 
+@pytest.mark.long  # judges the processor's time
 @pytest.mark.parametrize(
     "text",
     [
@@ -191,6 +192,7 @@ def test_a_hostile_answer_costs_no_time(text):
     assert time.process_time() - begun < 3
 
 
+@pytest.mark.long  # judges the processor's time
 def test_a_class_of_three_hundred_is_compared_in_seconds():
     draw = random.Random(1)
     words = ["V", "X", "W", "+", "*", "-", "(", ")", "1", "2", "if", "else"]

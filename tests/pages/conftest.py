@@ -6,6 +6,8 @@ import pytest
 from tests.pages.browser import launch, require_chromium
 from tests.tree import copy, python
 
+PATIENCE = 300  # seconds, there to end a test that hangs, and no more
+
 
 @pytest.fixture(scope="package")
 def html(tmp_path_factory):
@@ -29,8 +31,10 @@ def html(tmp_path_factory):
 def chromium():
     """A browser without a network."""
     require_chromium()
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    # To end a test that hangs; the default of five is a verdict on the machine.
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser
@@ -44,6 +48,7 @@ def open_page(chromium):
 
     def opened(address, **options):
         contexts.append(chromium.new_context(**options))
+        contexts[-1].set_default_timeout(1000 * PATIENCE)
         page = contexts[-1].new_page()
         page.goto(address)
         return page

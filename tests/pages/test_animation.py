@@ -255,7 +255,7 @@ def test_play_runs_to_the_end_and_pause_stops_it(films, open_page):
     page.wait_for_timeout(1800)
     assert shown(film) == [1]
     film.get_by_role("button", name="Play").click()
-    film.get_by_role("button", name="Play").wait_for(timeout=6000)
+    film.get_by_role("button", name="Play").wait_for(timeout=120_000)
     assert shown(film) == [3]
     film.get_by_role("button", name="Play").click()
     assert shown(film) == [1]

@@ -61,7 +61,7 @@ def open_notebook(url, page, path):
     question = page.locator("dialog.jp-Dialog", has_text="Select Kernel")
     page.add_locator_handler(question, lambda _: answer_dialogs(page))
     page.goto(f"{url}/lab/tree/{path}?token={TOKEN}&reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=300_000)
     wait_until_idle(page)
     page.wait_for_timeout(1000)
     answer_dialogs(page)
@@ -102,7 +102,7 @@ def wait_until_idle(page):
     """Wait until the kernel of the open notebook has nothing to do."""
     page.wait_for_selector(
         ".jp-NotebookPanel .jp-Notebook-ExecutionIndicator[data-status=idle]",
-        timeout=90_000,
+        timeout=300_000,
     )
 
 
@@ -176,7 +176,7 @@ def expect_below(page, words, said):
     placeholder = cell.locator(".jp-InputPlaceholder, .jp-Placeholder-content")
     expect(placeholder.first).to_contain_text("# Check, ")
     below = cell.locator(".jp-OutputArea-output pre")
-    expect(below).to_have_text(said, timeout=20_000)
+    expect(below).to_have_text(said, timeout=300_000)
 
 
 def answer(page, text):
@@ -242,5 +242,5 @@ def test_a_student_answers_wrong_reads_why_and_answers_right(notebook):
 def test_a_student_validates(notebook):
     notebook.get_by_role("button", name="Validate").first.click()
     dialog = notebook.locator("dialog.jp-Dialog, .nbgrader-Validate-dialog")
-    expect(dialog.first).to_contain_text("failed", timeout=120_000)
+    expect(dialog.first).to_contain_text("failed", timeout=300_000)
     expect(dialog.first).to_contain_text("NotAnswered")
