@@ -33,13 +33,23 @@ sys.exit(command.main(sys.argv[1:], "."))
 """
 
 
-def python(folder, *words):
-    """Run Python on the book's modules in a folder; returns watch.Spent."""
-    env = {**os.environ, "PYTHONPATH": str(classes.ROOT)}
+def surroundings(*paths):
+    """The variables with which Python finds the book's modules, and others."""
+    env = {**os.environ, "PYTHONPATH": ":".join([str(classes.ROOT), *paths])}
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
     # As `make` has it: a module is compiled once and not in every process.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    return watched([sys.executable, *words], cwd=folder, env=env)
+    return env
+
+
+def python(folder, *words, paths=(), beside=()):
+    """Run Python in a folder; returns watch.Spent.
+
+    paths   of further modules, beside the book's
+    beside  numbers of processes that work for it, as `watched` takes them
+    """
+    command = [sys.executable, *words]
+    return watched(command, beside, cwd=folder, env=surroundings(*paths))
 
 
 def stock(folder, stem, students):
@@ -58,11 +68,15 @@ def stock(folder, stem, students):
     return spent, {name: float(score) for name, score in scores.items()}
 
 
-def ours(folder, stem, students, *options):
-    """Grade with ours; returns (Spent, dict student -> score)."""
+def ours(folder, stem, students, *options, **more):
+    """Grade with ours; returns (Spent, dict student -> score).
+
+    options  of the command line
+    more     as `python` takes it
+    """
     classes.course(folder, stem)
     classes.hand_in(folder / "given", stem, students)
-    spent = python(folder, "-c", OURS, "given", *options)
+    spent = python(folder, "-c", OURS, "given", *options, **more)
     with open(folder / "work/grading/scores.csv", newline="") as file:
         found = {
             line["student"]: line["score"] for line in csv.DictReader(file)

@@ -36,10 +36,10 @@ class Spent(NamedTuple):
 
 
 class _Family:
-    """The processes below one, looked at now and then."""
+    """Some processes and those below them, looked at now and then."""
 
-    def __init__(self, pid):
-        self.pid, self.used, self.peak = pid, {}, 0
+    def __init__(self, *pids):
+        self.pids, self.used, self.peak = pids, {}, 0
 
     def look(self):
         """Note what every process has used, and what they hold together."""
@@ -50,7 +50,7 @@ class _Family:
                 words = path.read_text().rpartition(")")[2].split()
                 children[int(words[1])].append(pid)
                 seen[pid] = words
-        ahead, held = [self.pid], 0
+        ahead, held = list(self.pids), 0
         while ahead:
             for pid in ahead:
                 if words := seen.get(pid):
@@ -66,10 +66,12 @@ class _Family:
             self.look()
 
 
-def watched(command, **options):
+def watched(command, beside=(), **options):
     """Run a command and watch it.
 
     command  list of words
+    beside   numbers of processes that run already and work for it: what these
+             and those below them took since they were started counts, too
     options  of subprocess.Popen
     returns  Spent
     raises   RuntimeError with its last words when it fails
@@ -77,7 +79,7 @@ def watched(command, **options):
     begun, ended = time.perf_counter(), threading.Event()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes, **options) as process:
-        family = _Family(process.pid)
+        family = _Family(process.pid, *beside)
         watcher = threading.Thread(target=family.watch, args=(ended,))
         watcher.start()
         text, said = process.communicate()

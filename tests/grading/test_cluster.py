@@ -1,7 +1,5 @@
 """Grading on the workers of a Dask scheduler, one of which is killed."""
 
-import contextlib
-import json
 import signal
 import subprocess
 import sys
@@ -9,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from bench import servers
 from shardlab.grading import batch
 from tests.grading import classroom
 from tests.grading.classroom import hand_in, log, table
+from tests.grading.conftest import where_there
 from tests.grading.suite import course, rows
 from tests.grading.test_nbgrader_path import require_sandbox
-from tests.tree import ROOT
 
 MINE = """
 import sys
@@ -31,16 +30,8 @@ JUDGE = "shardlab.grading.judge"
 def dask(tmp_path_factory):
     """A folder with Dask in it, which no environment needs."""
     folder = tmp_path_factory.mktemp("dask")
-    words = ["pip", "install", "--quiet", "--native-tls", "--no-deps"]
-    words += ["--target", str(folder), "-r", "requirements-cluster.txt"]
-    uv = Path(sys.executable).parent / "uv"
-    command = [str(uv), *words, "--python", sys.executable]
-    if not uv.exists():
-        words = [words[0], *words[1:3], *words[4:]]
-        command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"Dask cannot be installed: {done.stderr.strip()[-200:]}")
+    with where_there():
+        servers.install_dask(folder)
     return folder
 
 
@@ -49,34 +40,9 @@ def surroundings(root, dask):
     return env | {"PYTHONPATH": f"{env['PYTHONPATH']}:{dask}"}
 
 
-@contextlib.contextmanager
 def cluster(root, dask, workers):
-    """A scheduler and its workers, of one thread each, on this machine."""
-    file = root / "scheduler.json"
-    env, started = surroundings(root, dask), []
-    words = ["--host", "127.0.0.1", "--no-dashboard"]
-    lines = [
-        ["scheduler", "--scheduler-file", str(file), "--port", "0", *words]
-    ]
-    for _ in range(workers):
-        more = ["--scheduler-file", str(file), "--nthreads", "1", "--no-nanny"]
-        more += ["--local-directory", str(root / "scratch")]
-        lines.append(["worker", *more, *words])
-    try:
-        for line in lines:
-            command = [sys.executable, "-m", "dask", *line]
-            with open(root / f"dask-{len(started)}", "w") as said:
-                started.append(
-                    subprocess.Popen(command, env=env, stderr=said, stdout=said)
-                )
-            while not file.exists():
-                assert started[0].poll() is None
-                signal.sigtimedwait([], 0.1)
-        yield json.loads(file.read_text())["address"], started[1:]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+    """A scheduler and its workers on this machine."""
+    return servers.cluster(root, surroundings(root, dask), workers)
 
 
 def graded(root, dask, *options, grader="stand_in"):
@@ -121,7 +87,7 @@ def test_a_worker_killed_in_the_middle_loses_and_doubles_nothing(
     alone, root = tmp_path / "alone", tmp_path / "spread"
     (alone / "once-unlucky").touch()  # of it, nobody is killed
     graded(alone, dask, "--no-sandbox", "--seed", "7", "--workers", "1")
-    with cluster(root, dask, 3) as (address, workers):
+    with cluster(root, dask, 3) as (address, (_, *workers)):
         options = ["--scheduler", address, "--database", url, "--seed", "7"]
         graded(root, dask, "--no-sandbox", *options)
         dead = [one for one in workers if one.poll() is not None]
