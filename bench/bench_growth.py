@@ -55,7 +55,7 @@ def curves():
     )
     yield (
         "ring.all_gather, one picture",
-        "chips",
+        "chips, six links each,",
         1,
         {
             n**3: lambda n=n: ring.all_gather(

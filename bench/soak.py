@@ -1,10 +1,12 @@
 """Runs the tests again and again, and keeps what each run came to.
 
 python -m bench.soak --times 20 [--suite test-long] [--store FILE]
+python -m bench.soak --times 1 --suite kills
 
 A test that fails in one run and passes in the next is flaky, and so is a
 process that outlives the run which started it. Both are named; what is left
-running is ended, so that one run does not disturb the next.
+running is ended, so that one run does not disturb the next. The suite "kills"
+kills `make notebooks`, `make book` and `make grade` a hundred times each.
 """
 
 import argparse
@@ -27,7 +29,15 @@ __all__ = ["left_behind", "run", "summary"]
 
 ROOT = Path(__file__).resolve().parents[1]
 STORE = ROOT / "bench/results/soak.json"
-SUITES = "test", "test-long"
+KILLS = "-m pytest --long -q -s -n 0 --kills 100"
+SUITES = {
+    "test": ["make", "--no-print-directory", "test"],
+    "test-long": ["make", "--no-print-directory", "test-long"],
+    "kills": [
+        *(sys.executable, *KILLS.split()),
+        "tests/plants/test_interruptions.py",
+    ],
+}
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 CLOSING = re.compile(r"^=*\s*((?:\d+ \w+,? )+)in [\d.]+s", re.MULTILINE)
@@ -90,6 +100,8 @@ def run(command, log):
     for line in CLOSING.findall(said):
         for number, word in re.findall(r"(\d+) (\w+)", line):
             counts[word] += int(number)
+    for number in re.findall(r"(\d+) kills of \d+ tries", said):
+        counts["killed"] += int(number)
     if not counts:
         raise ValueError(f"no closing line of pytest in {log}: {said[-200:]!r}")
     return {
@@ -149,7 +161,7 @@ def main(arguments=None):
             "suite": asked.suite,
             "load": round(os.getloadavg()[0], 1),
         }
-        said |= run(["make", "--no-print-directory", asked.suite], log)
+        said |= run(SUITES[asked.suite], log)
         # Read anew: another run may have added its own meanwhile.
         store = asked.store
         kept = json.loads(store.read_text("utf-8")) if store.exists() else []

@@ -122,22 +122,38 @@ def tried(folder=CANARY):
     return found
 
 
-def locked(python):
-    """The line of the versions that requirements.txt holds."""
+def locked(python, rows):
+    """The line of the versions that requirements.txt holds.
+
+    rows     of the notebooks, as they were last measured; one in which a cell
+             failed holds no memory
+    """
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     pins = [re.search(rf"^{n}==([\w.]+)", text, re.M)[1] for n in PACKAGES]
-    return f"| locked | {python} | {' | '.join(pins)} | all | none |"
+    names = [row["name"].partition(": ")[2] for row in rows]
+    failed = [
+        short(name)
+        for name, row in zip(names, rows, strict=True)
+        if not row["peak_bytes"]
+    ]
+    return of_versions("locked", python, pins, len(names), failed)
 
 
 def version_line(said):
     """One line of the table of versions, from what `make canary` stored."""
     rows = said["notebooks"]
-    failed = [name for name, row in rows.items() if row["fail"]]
+    failed = [short(name) for name, row in rows.items() if row["fail"]]
     packages = [said["versions"][name] for name in PACKAGES]
-    ran = f"{len(rows) - len(failed)} of {len(rows)}"
-    where = ", ".join(map(short, failed)) or "none"
-    cells = (said["which"], said["python"], *packages, ran, where)
-    return f"| {' | '.join(cells)} |"
+    return of_versions(
+        said["which"], said["python"], packages, len(rows), failed
+    )
+
+
+def of_versions(which, python, packages, notebooks, failed):
+    """One line of the table: how many notebooks ran, and which did not."""
+    ran = f"{notebooks - len(failed)} of {notebooks}"
+    where = ", ".join(failed) or "none"
+    return f"| {' | '.join((which, python, *packages, ran, where))} |"
 
 
 def short(name):
@@ -211,7 +227,7 @@ def page():
         outro=outro,
         others=OTHERS,
         versions="\n".join(
-            [locked(machine["python"]), *map(version_line, others)]
+            [locked(machine["python"], every), *map(version_line, others)]
         ),
         reasons=reasons(others),
     )

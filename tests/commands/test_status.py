@@ -77,7 +77,13 @@ def test_versions_that_were_tried_say_where_a_cell_fails(tmp_path):
     assert status.version_line(said) == (
         "| newest | 3.13.0 | 1 | 2 | 3 | 1 of 3 | chapter 2, solutions 12 |"
     )
-    assert "| 3.11.7 |" in status.locked("3.11.7")
+    rows = [
+        {"name": "notebooks: chapters/01_a", "peak_bytes": 7},
+        {"name": "notebooks: solutions/12_c", "peak_bytes": 0},
+    ]
+    line = status.locked("3.11.7", rows)
+    assert line.startswith("| locked | 3.11.7 | ")
+    assert line.endswith(" | 1 of 2 | solutions 12 |")
 
 
 def test_each_failure_with_other_versions_has_a_reason(tmp_path):
