@@ -99,7 +99,8 @@ dist: programs book  ## pack page, notebooks, PDF and EPUB into dist/
 	@$(PY) -m tools.dist
 
 bench: setup  ## measure book, notebooks, instruments; also bench/results
-	@$(PY) -m bench --json bench/results $(if $(ONLY),--only $(ONLY))
+	@$(PY) -m bench --json bench/results $(if $(ONLY),--only $(ONLY)) \
+		$(if $(LARGE),--large)
 
 canary: setup  ## run all notebooks with the newest packages, or LOWEST=1
 	@$(PY) -m tools.canary $(if $(LOWEST),--lowest) \

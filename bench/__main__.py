@@ -16,6 +16,8 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+from bench import soak
+
 # Before JAX is there: what is compiled, is so for eight devices.
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -24,9 +26,10 @@ PACKAGES = ("jax", "jaxlib", "numpy")
 
 
 def machine():
-    """What the figures belong to: the day, the machine, the versions."""
+    """What the figures belong to: day, commit, machine, versions."""
     return {
         "date": date.today().isoformat(),
+        "commit": soak.commit(),
         "processor": processor(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),

@@ -152,12 +152,12 @@ def main(arguments=None):
         parser.error(f"it looks into /proc, so only on Linux: {sys.platform}")
     logs = ROOT / "work/soak"
     logs.mkdir(parents=True, exist_ok=True)
-    green = True
+    green, tested = True, commit()  # before what is stored changes the tree
     for number in range(asked.times):
         log = logs / f"{asked.suite}-{number + 1:02}.log"
         said = {
             "date": date.today().isoformat(),
-            "commit": commit(),
+            "commit": tested,
             "suite": asked.suite,
             "load": round(os.getloadavg()[0], 1),
         }
