@@ -101,6 +101,8 @@ dist: programs book  ## pack page, notebooks, PDF and EPUB into dist/
 bench: setup  ## measure book, notebooks, instruments; also bench/results
 	@$(PY) -m bench --json bench/results $(if $(ONLY),--only $(ONLY)) \
 		$(if $(LARGE),--large)
+	@$(PY) -m bench.goals
+	@$(PY) -m tools.status
 
 canary: setup  ## run all notebooks with the newest packages, or LOWEST=1
 	@$(PY) -m tools.canary $(if $(LOWEST),--lowest) \
