@@ -25,7 +25,7 @@ SEED = ("--seed", "7")
 
 
 def spread(folder, stem, dask, server, workers, dead_after=None):
-    """Grade on a cluster; returns (Spent, scores, the worker that was killed).
+    """Grade on a cluster; returns (Spent, scores, number of workers killed).
 
     workers     of Dask, one of the processor each
     dead_after  submissions after which one of them is killed, or None

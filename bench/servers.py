@@ -21,6 +21,7 @@ __all__ = ["Missing", "cluster", "database", "install_dask", "postgresql"]
 
 ROOT = Path(__file__).resolve().parents[1]
 SOMEBODY = 65534  # PostgreSQL does not run as root.
+PATIENCE = 300  # seconds after which a server that says nothing hangs
 
 
 class Missing(Exception):
@@ -53,7 +54,7 @@ def cluster(root, env, workers):
     workers  how many
     yields   the scheduler's address, and a list of Popen: the scheduler, then
              the workers
-    raises   RuntimeError where the scheduler ends before it is ready
+    raises   RuntimeError where the scheduler does not get ready
     """
     file, started = root / "scheduler.json", []
     words = ["--host", "127.0.0.1", "--no-dashboard"]
@@ -72,8 +73,9 @@ def cluster(root, env, workers):
                 started.append(
                     subprocess.Popen(command, env=env, stderr=log, stdout=log)
                 )
+            end = time.monotonic() + PATIENCE
             while not file.exists():
-                if started[0].poll() is not None:
+                if started[0].poll() is not None or time.monotonic() > end:
                     raise RuntimeError(f"no scheduler: {said.read_text()}")
                 time.sleep(0.1)
         yield json.loads(file.read_text())["address"], started
@@ -107,7 +109,8 @@ def postgresql():
     """A new PostgreSQL server, which nobody reaches but by its socket.
 
     yields   the folder of the socket, for `database`
-    raises   Missing where it is not installed, RuntimeError where it ends
+    raises   Missing where it is not installed, RuntimeError where it does not
+             answer
     """
     make, serve = _program("initdb"), _program("postgres")
     # A socket's path may be at most 107 bytes long.
@@ -142,12 +145,13 @@ def _place(folder, name):
 
 def _wait_for(folder, process):
     """Wait until the server answers."""
-    while process.poll() is None:
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
         with contextlib.suppress(psycopg.OperationalError):
             psycopg.connect(_place(folder, "postgres")).close()
             return
         time.sleep(0.1)
-    raise RuntimeError("PostgreSQL ended before it answered")
+    raise RuntimeError("PostgreSQL ended, or does not answer")
 
 
 def database(folder, name):

@@ -6,7 +6,7 @@ python -m bench.soak --times 1 --suite kills
 A test that fails in one run and passes in the next is flaky, and so is a
 process that outlives the run which started it. Both are named; what is left
 running is ended, so that one run does not disturb the next. The suite "kills"
-kills `make notebooks`, `make book` and `make grade` a hundred times each.
+kills what `make notebooks`, `make book` and `make grade` run, a hundred times.
 """
 
 import argparse
