@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections import defaultdict
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,9 @@ class Account:
                     f"{self.wall[place]:9.1f} by the clock  {place}"
                 )
         if self.path:
-            table = {"cpu_seconds": self.cpu, "seconds": self.wall}
+            today = date.today().isoformat()
+            spent = {"cpu_seconds": self.cpu, "seconds": self.wall}
+            table = {"date": today, **spent}
             Path(self.path).write_text(json.dumps(table, indent=1) + "\n")
 
 
