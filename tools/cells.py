@@ -294,14 +294,3 @@ def refuse_figure(words, width, source):
         )
     if width not in (None, WIDE):
         raise ValueError(f"`width` must be {WIDE}; it is {width!r}")
-
-
-def lasting(cell):
-    """The code of a cell, without words that a change of prose may change.
-
-    Its first line, where `formed` wrote it, is kept as an empty comment, so
-    that lines keep their numbers.
-    """
-    tags = set(cell.metadata.get("tags", []))
-    folded = tags & {*KINDS, ANSWER} or "nbgrader" in cell.metadata
-    return FIRST_LINE.sub("#\n", cell.source) if folded else cell.source

@@ -6,11 +6,12 @@ import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 from shardlab.authoring import kit
 from shardlab.authoring.parents import end_with_parent
-from tools import atomic
-from tools.text import ROOT, digest
+from tools import atomic, meaning
+from tools.text import ROOT
 
 HEAD = """# What the checks reject
 
@@ -29,19 +30,24 @@ NUMBER = re.compile(r"^## (\d+)\.", re.MULTILINE)
 SECTION = re.compile(r"^(?=% made from [0-9a-f]+$)", re.MULTILINE)
 
 
+def code(stem):
+    """The Python that judges a set: its cells, and what runs the answers."""
+    setup, questions = kit.read_set(ROOT / f"book/exercises/{stem}.md")
+    cells = [*setup, Path(__file__).read_text(encoding="utf-8")]
+    for question in questions.values():
+        checks = [text for _, text in question.checks.values()]
+        cells += [question.solution, *checks]
+    return "\n".join(cells)
+
+
 def origin(stem):
     """What the part on one set depends on, as a hexadecimal digest."""
-    setup, questions = kit.read_set(ROOT / f"book/exercises/{stem}.md")
-    code = [*setup, "from shardlab.authoring import kit"]
-    for question in questions.values():
-        code += [text for _, text in question.checks.values()]
-    files = [
-        ROOT / f"book/exercises/{stem}.md",
-        ROOT / f"book/exercises/{stem}.answers.py",
-        ROOT / "tools/checks.py",
-    ]
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    return digest("\n".join(code), *texts)
+    questions = kit.read_set(ROOT / f"book/exercises/{stem}.md")[1]
+    names = {name: list(each.checks) for name, each in questions.items()}
+    answers = ROOT / f"book/exercises/{stem}.answers.py"
+    return meaning.digest(
+        code(stem), repr(names), answers.read_text(encoding="utf-8")
+    )
 
 
 def cell(text):

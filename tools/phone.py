@@ -2,15 +2,18 @@
 
     chapters/NN_stem.ipynb  ->  chapters/phone/NN_stem.json
 
-It is what takes longest in the page, and depends on the pictures alone. Without
-a file, or after a change of the rules, a build finds the forms by itself.
+It is what takes longest in the page, and depends on the pictures and on the
+rules in narrow.py. Without a file a build finds the forms by itself.
 """
 
+import ast
+import functools
+import hashlib
 import json
 import sys
 from pathlib import Path
 
-from tools import atomic
+from tools import atomic, meaning
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book/extensions"))
@@ -20,6 +23,13 @@ import narrow  # noqa: E402
 import phone  # noqa: E402
 
 SVG = "image/svg+xml"
+
+
+@functools.cache
+def rules():
+    """What a form depends on besides the picture, as hexadecimal digits."""
+    tree = ast.parse(Path(narrow.__file__).read_text(encoding="utf-8"))
+    return hashlib.sha256(meaning.syntax(tree).encode()).hexdigest()[:16]
 
 
 def target_of(notebook):
@@ -65,7 +75,7 @@ def keep(notebook):
     returns   whether its file changed
     """
     target = target_of(notebook)
-    known = phone.kept(target.parent)
+    known = phone.kept(target.parent, rules())
     return atomic.write(target, dump(forms(notebook, known)))
 
 
@@ -79,7 +89,7 @@ def stale(notebook):
         return True
     file = json.loads(target.read_text(encoding="utf-8"))
     wanted = [phone.name_of(svg) for svg in pictures(notebook)]
-    return file["rules"] != phone.rules() or set(file["forms"]) != set(wanted)
+    return file["rules"] != rules() or set(file["forms"]) != set(wanted)
 
 
 def dump(found):
@@ -88,4 +98,4 @@ def dump(found):
         f'"{name}":{json.dumps(form, separators=(",", ":"))}'
         for name, form in sorted(found.items())
     )
-    return f'{{"rules":"{phone.rules()}","forms":{{\n{lines}\n}}}}\n'
+    return f'{{"rules":"{rules()}","forms":{{\n{lines}\n}}}}\n'

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from tools import atomic, text
+from tools import atomic, meaning
 from tools.text import ROOT
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -388,10 +388,14 @@ def large_bytes(of, model, X, Y):
 # ---- the page ----------------------------------------------------------------
 
 
+def code():
+    """The Python that makes the page: this module."""
+    return Path(__file__).read_text(encoding="utf-8")
+
+
 def origin():
     """What the page depends on, as a hexadecimal digest."""
-    mine = Path(__file__).read_text(encoding="utf-8")
-    return text.digest(mine, mine)
+    return meaning.digest(code())
 
 
 def body():

@@ -1,8 +1,6 @@
 """Reads a chapter's text and gives the notebook that it stands for."""
 
 import ast
-import functools
-import hashlib
 import re
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import jupytext
 import nbformat
 from jupytext.myst import MystMetadataParsingError
 
-from tools import cells, in_practice
+from tools import cells, in_practice, meaning
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -177,83 +175,35 @@ def shown_names(code):
     ]
 
 
-@functools.cache
-def named_modules(code):
-    """The dotted names that the imports of `code` may mean, of any package."""
-    modules = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules.add(node.module)
-            modules |= {f"{node.module}.{a.name}" for a in node.names}
-    return frozenset(modules)
+# What shows the outputs of cells, beside the packages that these import.
+SHOWN_BY = ("ipykernel", "ipython", "matplotlib-inline")
 
 
-def imported(code):
-    """The names of the shardlab modules that `code` imports, directly.
-
-    `from shardlab.hw import V5E` counts as `shardlab.hw`.
-    """
-    return {
-        name
-        for name in named_modules(code)
-        if name.split(".")[0] == "shardlab" and module_path(name)
-    }
-
-
-def all_imported(code):
-    """The shardlab modules that `code` runs, imports of imports included."""
-    found, new = set(), imported(code)
-    while new:
-        found |= new
-        new = {
-            name
-            for module in new
-            for name in imported(
-                module_path(module).read_text(encoding="utf-8")
-            )
-        } - found
-    return sorted(found)
-
-
-# Packages that pack the printed book: no output of a cell comes from them.
-PRINTING = {"lxml", "pikepdf"}
-
-
-def digest(code, *more):
-    """What running `code` depends on, as a hexadecimal digest.
-
-    code     Python, of which only the imports count
-    more     texts that count as they stand
-    returns  str; another one when such a text, a shardlab module that `code`
-             imports, of itself or through others, or a locked package changes
-             that is none of PRINTING
-    """
-    parts = [
-        module_path(name).read_text(encoding="utf-8")
-        for name in all_imported(code)
-    ]
-    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    locked = [line.partition("#")[0].strip() for line in lock.splitlines()]
-    parts += [x for x in locked if x.partition("==")[0] not in PRINTING]
-    return hashlib.sha256("\0".join([*more, *parts]).encode()).hexdigest()[:16]
+def code(notebook):
+    """The code of all cells of a notebook, as one text."""
+    return "\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "code"
+    )
 
 
 def fingerprint(notebook):
-    """What the outputs depend on, as a hexadecimal digest.
+    """What the outputs of a notebook depend on, as a hexadecimal digest.
 
-    The code of the cells and whether one may raise, the files of the shardlab
-    modules that they import, and the locked packages. Captions, what a cell is
-    folded under and that it is folded change no output.
+    The syntax of its code by cells, which cells may raise or show nothing, and
+    what `meaning.digest` adds. Captions, comments and folding change no output.
     """
-    run = [c for c in notebook.cells if c.cell_type == "code"]
-    code = "\n".join(cell.source for cell in run)
-    parts = [
-        repr((cells.lasting(c), cells.RAISES in c.metadata.get("tags", [])))
-        for c in run
+    run = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    forms = [
+        (
+            cells.RAISES in cell.metadata.get("tags", []),
+            cell.source.rstrip().endswith(";"),
+            len(ast.parse(cell.source).body),
+        )
+        for cell in run
     ]
-    return digest(code, *parts)
+    if meaning.SEES_TEXT.search(code(notebook)):
+        forms.append([cell.source for cell in run])
+    return meaning.digest(code(notebook), repr(forms), packages=SHOWN_BY)
 
 
 def fill_nbgrader(cell):

@@ -2,8 +2,7 @@
 
 To find a form takes ten times as long as to write the picture into a page. So
 `make notebooks` finds those of all pictures of a chapter, and a build reads
-them. A picture that nobody has kept, or that another narrow.py was asked about,
-gets its form when the page is built: the same one, only later.
+them. A picture whose form is not stored gets it when the page is built.
 """
 
 import functools
@@ -18,11 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = "chapters/phone"
 # Digits that the style of a page can show.
 PLACES, SHARES = 2, 5
-
-
-def rules():
-    """What a form depends on but the picture, as hexadecimal digits."""
-    return hashlib.sha256(Path(narrow.__file__).read_bytes()).hexdigest()[:16]
 
 
 def name_of(svg):
@@ -42,12 +36,15 @@ def form_of(svg, folder=ROOT / FOLDER):
 
 
 @functools.cache
-def kept(folder):
-    """Every form that was kept and still holds, by name."""
+def kept(folder, rules=None):
+    """Every form that is stored, by name.
+
+    rules    None, or a digest: only those that such rules have found
+    """
     found = {}
     for path in sorted(folder.glob("*.json")):
         file = json.loads(path.read_text(encoding="utf-8"))
-        if file["rules"] == rules():
+        if rules in (None, file["rules"]):
             found |= file["forms"]
     return found
 

@@ -216,7 +216,10 @@ def test_words_about_a_cell_do_not_make_it_run_again(made):
     assert chapter(width="wide") == first
     assert chapter(stem="05_rings") == first
     assert chapter(source="assert y") != first
-    assert chapter(source="# Checked: a\nassert x") != first
+    assert chapter(source="# Checked: a\nassert x  # that is why") == first
+    assert chapter(source="inspect.getsource(x)") != chapter(
+        source="inspect.getsource(x)  # its text counts"
+    )
 
 
 def test_the_first_cell_says_where_it_runs(made):
@@ -230,9 +233,11 @@ def test_the_first_cell_says_where_it_runs(made):
     assert plain.source == f"{cells.DOOR}\n{source}"
 
 
-def test_a_first_comment_of_an_author_counts(made):
-    first = mark(made(code("# Set-up\nx"), code(tags="[setup]")))
-    assert mark(made(code("# Answer\nx"), code(tags="[setup]"))) != first
+def test_where_a_statement_stands_counts(made):
+    apart = mark(made(code("x = 1"), code("y = 2", tags="[setup]")))
+    assert mark(made(code("x = 1\ny = 2", tags="[setup]"))) != apart
+    quiet = mark(made(code("x = 1;"), code("y = 2", tags="[setup]")))
+    assert quiet != apart
 
 
 def test_a_cell_that_may_raise_runs_again(made):
