@@ -40,7 +40,7 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 
 TESTS = $(PY) -m pytest -n 2 --no-loadscope-reorder -q --durations=10
 
-NOTEBOOKS = --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 600 \
+NOTEBOOKS = --dist loadfile -p tools.drawings --nbval --nbval-current-env --nbval-cell-timeout 600 \
 	$(if $(ACCOUNT),-p bench.account --account "$(ACCOUNT)")
 
 test: programs  ## the tests: all chapters, all values, all pages

@@ -58,24 +58,35 @@ def _of_page(text):
     )
     joins = '<svg stroke-linejoin="round" stroke-linecap="butt"'
     text = text.replace("<svg", joins, 1)
-    text = _slim(_own_ids(text))
+    text = _own_ids(_slim(_used_ids(text)))
     text = re.sub(r"font-family: [^;\"]*", f"font-family: {FONT}", text)
     text = re.sub(r"(?<=>)[^<>]+(?=</t)", _with_indices, text)
     text = re.sub(r' (fill|stroke)="(#\w{6})"', r' style="\1: \2"', text)
     return with_variables(text)
 
 
+_USE = re.compile(r'(url\(#|href="#)([^)"]+)')
+
+
+def _used_ids(text):
+    """SVG whose ids are those that are used, numbered in order of use."""
+    names = dict.fromkeys(name for _, name in _USE.findall(text))
+    numbers = {name: n for n, name in enumerate(names, 1)}
+    text = re.sub(
+        r' id="([^"]+)"',
+        lambda id: f' id="{numbers[id[1]]}"' if id[1] in numbers else "",
+        text,
+    )
+    return _USE.sub(lambda use: f"{use[1]}{numbers[use[2]]}", text)
+
+
 def _own_ids(text):
-    """SVG whose ids are those that are used, marked by the drawing's hash."""
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
+    """SVG whose ids begin with a mark of the drawing.
+
+    text     after rounding: a digit that nobody sees must not name a picture
+    """
     mark = "d" + hashlib.sha256(text.encode()).hexdigest()[:8]
-
-    def kept(found):
-        name = found[1]
-        return f' id="{mark}-{name}"' if name in used else ""
-
-    text = re.sub(r' id="([^"]+)"', kept, text)
-    return re.sub(r'(url\(#|href="#)', rf"\g<1>{mark}-", text)
+    return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{mark}-", text)
 
 
 def _slim(text):
@@ -87,19 +98,21 @@ def _slim(text):
         text = re.sub(r"<g>(<text[^<>]*>[^<>]*</text>)</g>", r"\1", text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     text = re.sub(r' d="[^"]*"', _short_path, text)
-    # Numbers of the drawing only: those that a reader sees stay whole.
+    # Numbers of the drawing only: those that a reader sees keep their digits.
     return re.sub(
         r"<[^>]*>",
-        lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0]),
+        lambda tag: re.sub(r"-?\d+\.\d{3,}", _short_number, tag[0]),
         text,
     )
 
 
+def _short_number(found, digits=2):
+    return f"{round(float(found[0]), digits) + 0:g}"
+
+
 def _short_path(path):
     """A path with numbers to a tenth, and no blanks but between numbers."""
-    short = re.sub(
-        r"-?\d+\.\d+", lambda n: f"{round(float(n[0]), 1) + 0:g}", path[0]
-    )
+    short = re.sub(r"-?\d+\.\d+", lambda n: _short_number(n, 1), path[0])
     return re.sub(r"(?<=[A-Za-z\d]) (?=[A-Za-z])|(?<=[A-Za-z]) ", "", short)
 
 

@@ -35,6 +35,8 @@ LAYERS = {
     # Prints by the browser that the tests look at pages with.
     "tools/pdf.py": {"book", "test"},
     "tools/shots.py": {"test"},
+    # A plugin of pytest.
+    "tools/drawings.py": {"grade", "test"},
     "tools": {"grade", "book"},
     "book/extensions": {"grade", "book"},
     # What needs PyTorch has a list of its own, which nothing else installs.
