@@ -104,10 +104,16 @@ bench: setup  ## measure book, notebooks, instruments; also bench/results
 	@$(PY) -m bench.goals
 	@$(PY) -m tools.status
 
-canary: setup  ## run all notebooks with the newest packages, or LOWEST=1
+canary: setup  ## notebooks with the newest packages, LOWEST=1, or ISA=AVX2
+ifdef ISA
+	@failed=0; for suite in test test-long; do \
+		$(PY) -m bench.soak --times 1 --suite $$suite --instructions $(ISA) \
+			|| failed=1; done; $(PY) -m tools.status; exit $$failed
+else
 	@$(PY) -m tools.canary $(if $(LOWEST),--lowest) \
 		$(if $(CHAPTER),--chapter "$(CHAPTER)") \
 		$(if $(WITH),--python "$$(command -v "$(WITH)")")
+endif
 
 lock: setup  ## compile requirements.txt from pyproject.toml
 	@$(PY) tools/setup.py --lock

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench import soak
+from bench.instructions import processor_name
 
 # Before JAX is there: what is compiled, is so for eight devices.
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
@@ -30,22 +31,12 @@ def machine():
     return {
         "date": date.today().isoformat(),
         "commit": soak.commit(),
-        "processor": processor(),
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
         "python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
     }
-
-
-def processor():
-    """The processor's name where the system tells it, else its kind."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [x.split(": ", 1)[1] for x in lines if x.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def topics():

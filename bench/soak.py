@@ -2,11 +2,14 @@
 
 python -m bench.soak --times 20 [--suite test-long] [--store FILE]
 python -m bench.soak --times 1 --suite kills
+python -m bench.soak --times 1 --instructions AVX2
 
 A test that fails in one run and passes in the next is flaky, and so is a
 process that outlives the run which started it. Both are named; what is left
 running is ended, so that one run does not disturb the next. The suite "kills"
 kills what `make notebooks`, `make book` and `make grade` run, a hundred times.
+With --instructions the processor is one that has no others; what that comes to
+is stored with the canaries, for the status page.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -23,12 +27,14 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
+from bench.instructions import FLAGS, processor_name, refuse_unheeded
 from tools import atomic
 
 __all__ = ["left_behind", "run", "summary"]
 
 ROOT = Path(__file__).resolve().parents[1]
 STORE = ROOT / "bench/results/soak.json"
+PROCESSORS = ROOT / "bench/canary/processors.json"
 KILLS = "-m pytest --long -q -s -n 0 --kills 100"
 MAKE = "test", "test-long"
 SUITES = {
@@ -75,20 +81,22 @@ def left_behind():
     return found
 
 
-def run(command, log):
+def run(command, log, flags=None):
     """Run a command once; returns what it came to.
 
     command  list of words, of which pytest runs at least once
     log      path of a file for what is printed
-    returns  dict: status of exit, seconds, {"passed": n, "failed": n, ...}
-             over all closing lines, names of failed tests, and command lines
-             of processes that were left running
+    flags    dict of variables that it has besides ours, or None
+    returns  dict: status of exit, seconds of the clock and of the processor,
+             {"passed": n, "failed": n, ...} over all closing lines, names of
+             failed tests, and command lines of processes left running
     raises   ValueError where pytest printed no closing line
     """
     ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
-    begun = time.monotonic()
+    begun, before = time.monotonic(), _of_children()
+    environment = os.environ | (flags or {})
     with open(log, "w") as file:
-        both = {"stdout": file, "stderr": subprocess.STDOUT}
+        both = {"stdout": file, "stderr": subprocess.STDOUT, "env": environment}
         with subprocess.Popen(command, cwd=ROOT, **both) as process:
             ended = None
             while ended != process.pid:  # orphans that end are ours to bury
@@ -107,10 +115,17 @@ def run(command, log):
     return {
         "status": process.returncode,
         "seconds": round(seconds),
+        "cpu_seconds": round(_of_children() - before),
         "counts": dict(counts),
         "failed": sorted(set(FAILED.findall(said))),
         "left": left_behind(),
     }
+
+
+def _of_children():
+    """Seconds of the processor of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def summary(runs):
@@ -144,8 +159,11 @@ def main(arguments=None):
     )
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--suite", choices=SUITES, default="test")
-    parser.add_argument("--store", type=Path, default=STORE)
+    parser.add_argument("--instructions", choices=FLAGS)
+    parser.add_argument("--store", type=Path)
     asked = parser.parse_args(arguments)
+    flags = FLAGS[asked.instructions or "native"]
+    refuse_unheeded(asked.instructions or "native")
     if asked.times < 1:
         parser.error(f"--times must be at least 1, got {asked.times}")
     if sys.platform != "linux":
@@ -161,9 +179,12 @@ def main(arguments=None):
             "suite": asked.suite,
             "load": round(os.getloadavg()[0], 1),
         }
-        said |= run(SUITES[asked.suite], log)
+        if asked.instructions:
+            said |= {"processor": processor_name(), "flags": flags}
+            said["instructions"] = asked.instructions
+        said |= run(SUITES[asked.suite], log, flags)
         # Read anew: another run may have added its own meanwhile.
-        store = asked.store
+        store = asked.store or (PROCESSORS if asked.instructions else STORE)
         kept = json.loads(store.read_text("utf-8")) if store.exists() else []
         kept.append(said)
         atomic.write(store, json.dumps(kept, indent=1) + "\n")

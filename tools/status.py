@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from tools import atomic
+from tools.drawings import TOLERANCE
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book/status.md"
@@ -40,6 +41,10 @@ HEAD = """# When each notebook last ran
 {versions}
 
 {reasons}
+
+## On other processors
+
+{processors}
 """
 INTRO = (
     "Every chapter and every solution is executed from its first cell to its "
@@ -64,6 +69,19 @@ OTHERS = (
     "assertions included; what it prints or draws may be another thing than "
     "here. The versions in the first line are those of this book, where the "
     "tests also compare every output."
+)
+# What runs on any processor must not depend on one.
+PROCESSORS = (
+    "Most of these processors are one, told to leave out instructions: "
+    "`make canary ISA=AVX2` does that, with the flags in "
+    "`bench/instructions.py`. It runs both suites, and with them all 42 "
+    "notebooks. Figures are compared as drawings, whose coordinates may differ "
+    "by {tolerance} points, everything else character by character. "
+    "`tools/aarch64.sh` runs the chapters on an emulated ARM processor.\n"
+    "\n"
+    "| instructions | processor | on | `make test`: passed, failed | "
+    "`make test-long`: passed, failed, skipped | what failed |\n"
+    "|---|---|---|---|---|---|\n"
 )
 PACKAGES = ("jax", "numpy", "matplotlib")
 BUSY = (
@@ -115,11 +133,67 @@ def title(number):
 def tried(folder=CANARY):
     """What `make canary` stored last: {(which, minor Python): found}."""
     found = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob("2*.json")):
         said = json.loads(path.read_text(encoding="utf-8"))
         minor = said["python"].rpartition(".")[0]
         found[said["which"], minor] = said
     return found
+
+
+def processors(folder=CANARY):
+    """The section on other processors, from what is stored.
+
+    folder   of processors.json, which `make canary ISA=...` writes, and of
+             *-aarch64-*.json
+    """
+    runs = json.loads((folder / "processors.json").read_text(encoding="utf-8"))
+    last = {}
+    for one in runs:
+        last.setdefault(one["instructions"], {})[one["suite"]] = one
+    lines = [processor_line(name, both) for name, both in last.items()]
+    for (which, _), said in sorted(tried(folder).items()):
+        if which == "aarch64":
+            lines.append(emulated_line(said))
+    return PROCESSORS.format(tolerance=TOLERANCE) + "\n".join(lines)
+
+
+def processor_line(name, both):
+    """One line on an instruction set.
+
+    both     dict from suites to what `bench.soak` stored
+    """
+    counts = [
+        ", ".join(f"{both[suite]['counts'].get(word, 0):,}" for word in words)
+        if suite in both
+        else "not run"
+        for suite, words in (
+            ("test", ("passed", "failed")),
+            ("test-long", ("passed", "failed", "skipped")),
+        )
+    ]
+    some = next(iter(both.values()))
+    day = max(one["date"] for one in both.values())
+    bad = [f"`{name}`" for one in both.values() for name in one["failed"]]
+    cells = name, some["processor"], day, *counts, ", ".join(bad) or "nothing"
+    return f"| {' | '.join(cells)} |"
+
+
+def emulated_line(said):
+    """The line on the chapters that ran on an emulated processor."""
+    rows = said["notebooks"]
+    passed = sum(row["pass"] for row in rows.values())
+    failed = sum(row["fail"] + row["differ"] for row in rows.values())
+    bad = [
+        f"{short(name)}: {row['why']}"
+        for name, row in rows.items()
+        if row["fail"] or row["differ"]
+    ]
+    counts = f"{len(rows)} chapters: {passed:,}, {failed:,}"
+    cells = (
+        *("aarch64", said["processor"], said["date"], counts),
+        *("not run", "; ".join(bad) or "nothing"),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def locked(python, rows):
@@ -220,7 +294,11 @@ def page():
             else "None is over the limits."
         ),
     )
-    others = [said for _, said in sorted(tried().items())]
+    others = [
+        said
+        for (which, _), said in sorted(tried().items())
+        if which != "aarch64"
+    ]
     return HEAD.format(
         intro=intro,
         lines="\n".join(lines),
@@ -230,6 +308,7 @@ def page():
             [locked(machine["python"], every), *map(version_line, others)]
         ),
         reasons=reasons(others),
+        processors=processors(),
     )
 
 
