@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -32,7 +33,7 @@ def require_chromium():
     """Skip, with the command that helps, where Chromium is missing."""
     if CHROMIUM is None:
         reason = "Chromium is missing; on Debian: apt-get install chromium"
-        if os.environ.get("CI") == "true":
+        if os.environ.get("CI") == "true" and sys.platform == "linux":
             pytest.fail(reason)
         pytest.skip(reason)
 
