@@ -8,6 +8,8 @@ nbval compares everything else of an output, character by character.
 
 import re
 
+# Builds its cache now, where there is none: a first cell would say so.
+import matplotlib.font_manager  # noqa: F401
 import nbformat
 import nbval.plugin
 

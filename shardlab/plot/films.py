@@ -503,7 +503,7 @@ def reel(title, frames, height, poster=None, width=FRAME):
     """
     marked = [(words, Markup(drawn)) for words, drawn in frames]
     room = {"width": short(width), "height": short(height)}
-    room["most"] = "" if width == FRAME else f"{1.25 * width:.0f}px"
+    room["most"] = "" if width == FRAME else f"{(5 * width + 2) // 4:.0f}px"
     still = "" if poster is None else poster
     html = filled("film", title=title, frames=marked, poster=still, **room)
     return Player(title, html)

@@ -666,7 +666,7 @@ def _film_wires(turn):
     path = f"M{short(last, TALL + 4)}V{short(y)}"
     path += f"H{short(ends)}V{short(TALL + 4)}"
     ink, width = colour("axis-z" if hops else "line"), 2.4 if hops else 0.8
-    look = f'fill="none" stroke="{ink}" stroke-width="{width}"'
+    look = f'fill="none" stroke="{ink}" stroke-width="{short(width)}"'
     drawn = f'<path {look} d="{path}"/>'
     tips = f"M{short(ends, TALL + 3)}l5 9h-10z"
     for n in range(3):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bench import soak
+from bench import instructions, soak
 
 PRINTS = """
 FAILED tests/a/test_b.py::test_c[1-2] - AssertionError: 1 == 2
@@ -94,3 +94,35 @@ def test_no_runs_are_asked_for_in_vain(capsys):
     with pytest.raises(SystemExit):
         soak.main(["--times", "0"])
     assert "--times must be at least 1, got 0" in capsys.readouterr().err
+
+
+def test_a_run_with_fewer_instructions_says_on_what(tmp_path, monkeypatch):
+    asked = []
+
+    def run(command, log, flags):
+        asked.append(flags)
+        return {"status": 0, "counts": {"passed": 3}, "failed": [], "left": []}
+
+    monkeypatch.setattr(soak, "run", run)
+    monkeypatch.setattr(soak, "PROCESSORS", tmp_path / "processors.json")
+    assert soak.main(["--times", "1", "--instructions", "AVX2"]) == 0
+    (said,) = json.loads((tmp_path / "processors.json").read_text())
+    assert asked == [instructions.FLAGS["AVX2"]]
+    assert said["instructions"] == "AVX2"
+    assert said["flags"] == asked[0]
+    assert said["processor"] == instructions.processor_name()
+
+
+def test_flags_that_nobody_heeds_are_refused(monkeypatch):
+    for name in instructions.FLAGS:
+        instructions.refuse_unheeded(name)
+    unknown = {"NPY_DISABLE_CPU_FEATURES": ""}
+    monkeypatch.setitem(instructions.FLAGS, "AVX2", unknown)
+    instructions.refuse_unheeded("AVX2")
+    script = "print('X86_V4')"
+    monkeypatch.setattr(instructions, "_USED", script)
+    monkeypatch.setitem(
+        instructions.FLAGS, "AVX2", {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}
+    )
+    with pytest.raises(ValueError, match="leave out X86_V4; it uses X86_V4"):
+        instructions.refuse_unheeded("AVX2")

@@ -118,3 +118,41 @@ def test_a_cell_that_fails_needs_a_reason_and_no_other_has_one(tmp_path):
         ValueError, match=r"cells fail in \['newest, chapter 12"
     ):
         status.reasons(found, given)
+
+
+def test_other_processors_say_what_failed(tmp_path):
+    run = {"instructions": "AVX2", "processor": "A CPU", "failed": []}
+    runs = [
+        run | {"suite": "test", "date": "2026-01-01", "counts": {"failed": 1}},
+        run
+        | {"suite": "test", "date": "2026-01-03", "counts": {"passed": 1234}},
+        run
+        | {
+            "suite": "test-long",
+            "date": "2026-01-02",
+            "counts": {"passed": 8, "failed": 1, "skipped": 2},
+            "failed": ["tests/a.py::b"],
+        },
+    ]
+    (tmp_path / "processors.json").write_text(json.dumps(runs))
+    emulated = {
+        "which": "aarch64",
+        "python": "3.11.2",
+        "processor": "qemu",
+        "date": "2026-01-04",
+        "notebooks": {
+            "chapters/01_a.ipynb": {
+                "pass": 1, "fail": 0, "differ": 0, "why": ""
+            },
+            "chapters/02_b.ipynb": {
+                "pass": 2, "fail": 0, "differ": 1, "why": "stdout differs"
+            },
+        },
+    }  # fmt: skip
+    path = tmp_path / "2026-01-04-aarch64-python3.11.json"
+    path.write_text(json.dumps(emulated))
+    assert status.processors(tmp_path).splitlines()[-2:] == [
+        "| AVX2 | A CPU | 2026-01-03 | 1,234, 0 | 8, 1, 2 | `tests/a.py::b` |",
+        "| aarch64 | qemu | 2026-01-04 | 2 chapters: 3, 1 | not run | "
+        "chapter 2: stdout differs |",
+    ]
