@@ -12,9 +12,11 @@ switch  a GPU has one way into a switch that reaches every GPU of its node.
         runs in one direction and a chip sends 1 * link_bw.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, prod
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,6 +34,7 @@ __all__ = [
     "V5E",
     "V5P",
     "V6E",
+    "VARIANTS",
     "Chip",
     "Source",
     "axis_bound",
@@ -78,6 +81,8 @@ class Chip:
     hop_latency  seconds that one hop takes however small the message
     dcn_bw       bytes/s that one chip sends outside its pod or node
     host_bw      bytes/s between a chip and its host's memory, in one direction
+    usable       bytes that a program can have over hbm_bytes: compilers print
+                 GiB where vendors print GB; 1: nothing was found
     node_size    chips of one host (TPU) or of one switch (GPU)
     pod          chips along each axis of a whole pod; () for a switch
     slice_max    chips along each axis of the largest slice of a pod that one
@@ -101,6 +106,7 @@ class Chip:
     flops_fp8: float | None = None
     flops_fp4: float | None = None
     host_bw: float | None = None
+    usable: float = 1.0
     sources: Mapping[str, Source] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -122,7 +128,7 @@ WRAP_RULES = MappingProxyType(
 
 
 # A hop may take no time at all; every other figure is more than nothing.
-_FIGURES = ("flops", "hbm_bytes", "hbm_bw", "link_bw", "dcn_bw")
+_FIGURES = ("flops", "hbm_bytes", "hbm_bw", "link_bw", "dcn_bw", "usable")
 _MAYBE = ("flops_int8", "flops_fp8", "flops_fp4", "host_bw")
 _MOST = 10**9  # chips of a node or of an axis: beyond, a slip of the keyboard
 
@@ -214,6 +220,24 @@ _GB200_RACK = Source(
 _TPU_HOP = Source(
     "scaling-book part 3, AllGather latency", "2025-02-04", "about 1 us"
 )
+_V4_LIMIT = Source(
+    "EasyDeL issue 166, error message of a TPU v4",
+    "2026-11-28",
+    "Used 63.80G of 30.75G hbm",
+)
+_V6E_LIMIT = Source(
+    "Enzyme-JAX issue 2422, error message of a TPU v6e",
+    "2026-11-28",
+    "31.25 GiB",
+)
+
+
+def _limit(printed):
+    """The limit that XLA prints when a program does not fit, in GiB."""
+    words = "error messages of XLA in public repositories"
+    return Source(words, "2026-11-28", f"of {printed}G hbm")
+
+
 _GPU_HOP = Source(
     "order of magnitude assumed here; NVIDIA publishes none", "2026-11-21"
 )
@@ -231,8 +255,13 @@ V4P = Chip(
     dcn_bw=6.25e9,
     node_size=4,
     pod=(16, 16, 16),
+    usable=30.75 * 2**30 / 32e9,
     sources=_sources(
-        _BOOK, hop_latency=_TPU_HOP, link_bw=_BOOK_LINKS, dcn_bw=_BOOK_LINKS
+        _BOOK,
+        hop_latency=_TPU_HOP,
+        link_bw=_BOOK_LINKS,
+        dcn_bw=_BOOK_LINKS,
+        usable=_V4_LIMIT,
     ),
 )
 
@@ -250,6 +279,7 @@ V5E = Chip(
     node_size=8,
     pod=(16, 16),
     host_bw=1.5e10,
+    usable=15.75 * 2**30 / 16e9,
     sources=_sources(
         _BOOK,
         hop_latency=_TPU_HOP,
@@ -259,6 +289,7 @@ V5E = Chip(
             "Cloud TPU documentation, TPU v5e", "2026-11-21", "819 GB/s"
         ),
         host_bw=_BOOK_HOST,
+        usable=_limit("15.75"),
     ),
 )
 
@@ -277,6 +308,7 @@ V5P = Chip(
     pod=(16, 20, 28),
     slice_max=(16, 16, 24),
     host_bw=1.5e10,
+    usable=95.74 * 2**30 / 96e9,
     sources=_sources(
         _BOOK,
         hop_latency=_TPU_HOP,
@@ -284,6 +316,7 @@ V5P = Chip(
         dcn_bw=_BOOK_LINKS,
         slice_max=_V5P_PAGE._replace(printed="6144 chips, 96 cubes"),
         host_bw=_BOOK_HOST,
+        usable=_limit("95.74"),
     ),
 )
 
@@ -301,6 +334,7 @@ V6E = Chip(
     node_size=8,
     pod=(16, 16),
     host_bw=3.2e10,
+    usable=31.25 * 2**30 / 32e9,
     sources=_sources(
         _BOOK,
         hop_latency=_TPU_HOP,
@@ -310,6 +344,7 @@ V6E = Chip(
         flops_int8=_V6E_PAGE,
         hbm_bw=_V6E_PAGE._replace(printed="1638 GB/s, earlier 1640"),
         host_bw=_BOOK_HOST,
+        usable=_V6E_LIMIT,
     ),
 )
 
@@ -328,6 +363,7 @@ TPU7X = Chip(
     dcn_bw=1.25e10,
     node_size=4,
     pod=(16, 24, 24),
+    usable=2 * 94.75 * 2**30 / 192e9,
     sources=_sources(
         _TPU7X_PAGE,
         hbm_bytes=_TPU7X_PAGE._replace(printed="192 GiB"),
@@ -346,6 +382,7 @@ TPU7X = Chip(
             "9216 chips, at most 16x24x24",
         ),
         hop_latency=_TPU_HOP._replace(printed="about 1 us, of earlier TPUs"),
+        usable=_limit("94.75"),
     ),
 )
 
@@ -476,22 +513,109 @@ GB200 = Chip(
 _ALL = (V4P, V5E, V5P, V6E, TPU7X, A100, H100, H200, B200, GB200)
 CHIPS = MappingProxyType({chip.name: chip for chip in _ALL})
 
+
+def _variant(name, like, source, **figures):
+    """A chip that differs from another in a few figures, of one source."""
+    told = {**like.sources, **dict.fromkeys(figures, source)}
+    return replace(like, name=name, sources=MappingProxyType(told), **figures)
+
+
+_TITAN = Source(
+    "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md",
+    "2024-12-26",
+    "96GB HBM2e with 2.4 TB/sec, 500W power limit",
+)
+_ISCA = Source(
+    "Insights into DeepSeek-V3, ISCA, section 4.1",
+    "2025-06-21",
+    "400 GB/s, both directions",
+)
+_MEGA = Source("Google Cloud, GPU network bandwidth, A3 Mega", "2026-11-25")
+_A100_40 = Source("NVIDIA A100 data sheet, 40 GB SXM", "2026-11-28")
+_VERDA = Source("verda.com, GB300 NVL72 architecture", "2026-11-28")
+_MI300X = Source(
+    "emergentmind.com, AMD MI300X GPU; one 400 Gb/s port a GPU is assumed",
+    "2026-11-28",
+    "1.3 PFLOPS FP16, 2.6 FP8, 5.3 TB/s, 448 GB/s in a node of 8",
+)
+
+# Chips that differ from one above in what their makers or owners changed.
+# Chapters do not list them; `chip` finds them.
+VARIANTS = MappingProxyType(
+    {
+        made.name: made
+        for made in (
+            _variant(
+                *("a100-40", A100, _A100_40),
+                hbm_bytes=40e9,
+                hbm_bw=1.555e12,
+            ),
+            _variant("h100-96", H100, _TITAN, hbm_bytes=96e9, hbm_bw=2.4e12),
+            _variant("h800", H100, _ISCA, link_bw=2e11),
+            _variant("a3-mega", H100, _MEGA, dcn_bw=2.5e10),
+            _variant(
+                *("gb300", GB200, _VERDA),
+                hbm_bytes=279e9,
+                flops_fp4=1.5e16,
+            ),
+            _variant(
+                *("mi300x", H100, _MI300X),
+                flops=1.307e15,
+                flops_int8=2.614e15,
+                flops_fp8=2.614e15,
+                hbm_bytes=192e9,
+                hbm_bw=5.3e12,
+                link_bw=4.48e11,
+            ),
+        )
+    }
+)
+
 PRECISIONS = ("bf16", "int8", "fp8", "fp4")
 
 
 def chip(name):
-    """The chip of that name.
+    """The chip of that name, or the one that a JSON file describes.
 
-    name     a key of CHIPS, such as "v5p" or "h100", in any case
+    name     a key of CHIPS or VARIANTS, such as "v5p" or "h100", in any case;
+             or the path of a file, ".json", whose object has a "name", the
+             "like" of a known chip and the figures that differ from it
     returns  Chip
-    raises   ValueError that lists the names, if there is no such chip
+    raises   ValueError that lists the names, or says what is wrong in the file
     source   scaling-book parts 2 and 12
     """
+    known = {**CHIPS, **VARIANTS}
+    if isinstance(name, str) and name.endswith(".json"):
+        return _from_file(name)
     try:
-        return CHIPS[name.lower() if isinstance(name, str) else name]
+        return known[name.lower() if isinstance(name, str) else name]
     except (KeyError, TypeError):
-        names = ", ".join(CHIPS)
-        raise ValueError(f"chip must be one of {names}; got {name!r}") from None
+        names = ", ".join(known)
+        raise ValueError(
+            f"chip must be one of {names}; or a .json file; got {name!r}"
+        ) from None
+
+
+def _from_file(path):
+    """A chip out of a file: {"name": "mine", "like": "h100", figures}."""
+    try:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"chip file {path!r}: {reason}") from None
+    if not isinstance(told, dict) or not {"name", "like"} <= set(told):
+        raise ValueError(
+            f'chip file {path!r} must hold a JSON object with "name" and "like"'
+        )
+    like, name = chip(told.pop("like")), told.pop("name")
+    figures = [f for f in Chip.__dataclass_fields__ if f not in _NOT_FIGURES]
+    if wrong := [key for key in told if key not in figures]:
+        raise ValueError(
+            f"chip file {path!r}: {', '.join(wrong)} is no figure of a chip; "
+            f"figures are {', '.join(figures)}"
+        )
+    told = {k: tuple(v) if isinstance(v, list) else v for k, v in told.items()}
+    return _variant(name, like, Source(path, "the reader's own"), **told)
 
 
 def _known(chip):

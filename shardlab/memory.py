@@ -68,6 +68,10 @@ RECIPES = {
     "weights-and-moments": Recipe(2, 0, 0, 4, 4, "scaling-book part 5"),
     "bf16-moments": Recipe(2, 2, 4, 2, 2, "CS336 (2025), lecture 7"),
     "mixed-precision": Recipe(2, 2, 4, 4, 4, "ZeRO paper"),
+    "float32": Recipe(
+        *(4, 0, 0, 4, 4),
+        "MaxText: float32 weights and moments, no bf16 copy is stored",
+    ),
     "float32-gradients": Recipe(
         *(2, 4, 4, 4, 4), "Megatron-Core documentation, distributed optimizer"
     ),

@@ -11,6 +11,7 @@ __all__ = [
     "MODELS",
     "Model",
     "a_model",
+    "active_params",
     "attention_params",
     "forward_flops",
     "model",
@@ -43,6 +44,10 @@ class Model:
     ends            places, besides L, when layers are dealt to the stages of a
                     pipeline: 2 if embedding and head each take one
     simplified      True: time as the field's texts count it (`simplify`)
+    window          tokens that a token attends to in `windowed` of the L
+                    layers (sliding windows); 0: all layers attend to all
+    predicts        further tokens that modules at the end predict, each with
+                    one more layer and head (multi-token prediction)
     source          document and date
     """
 
@@ -66,6 +71,9 @@ class Model:
     dropout: bool = False
     ends: int = 0
     simplified: bool = False
+    window: int = 0
+    windowed: int = 0
+    predicts: int = 0
     source: str = "the reader's own"
 
     def __post_init__(self):
@@ -91,6 +99,7 @@ _AT_LEAST_ONE = (
 )
 _AT_LEAST_NONE = (
     *("experts", "active", "shared", "F_expert", "dense_layers", "ends"),
+    *("window", "windowed", "predicts"),
 )
 
 
@@ -107,11 +116,20 @@ def _refuse_misfits(model):
             f"heads must be a multiple of kv_heads = {model.kv_heads}, got "
             f"{model.heads}"
         )
-    for name, most in (("active", model.experts), ("dense_layers", model.L)):
+    for name, most in (
+        ("active", model.experts),
+        ("dense_layers", model.L),
+        ("windowed", model.L),
+    ):
         if getattr(model, name) > most:
             raise ValueError(
                 f"{name} must be at most {most}, got {getattr(model, name)}"
             )
+    if bool(model.window) != bool(model.windowed):
+        raise ValueError(
+            "window must be above 0 just if some layers are windowed, got "
+            f"{model.window} and {model.windowed} layers"
+        )
     _refuse_half_experts(model)
 
 
@@ -334,11 +352,13 @@ def parameter_terms(model):
     source   scaling-book part 5, question 1; DeepSeek-V3 report, section 4.2
     """
     m, matrices = a_model(model), 3 if model.gated else 2
-    sparse = m.L - m.dense_layers if m.experts else 0
+    layers = m.L + m.predicts
+    sparse = layers - m.dense_layers if m.experts else 0
     shared = m.shared * m.F_expert * sparse
+    dense = (layers - sparse) * m.F + shared
     return {
-        "attention": m.L * attention_params(m),
-        "mlp": matrices * m.D * ((m.L - sparse) * m.F + shared),
+        "attention": layers * attention_params(m),
+        "mlp": matrices * m.D * dense + 2 * m.D * m.D * m.predicts,
         "experts": matrices * m.D * sparse * m.experts * m.F_expert,
         "router": m.D * sparse * m.experts,
         "embedding": m.vocab * m.D * (1 if m.tied else 2),
@@ -392,8 +412,23 @@ def forward_flops(model, sequence):
     weights = terms["attention"] + terms["mlp"] + terms["router"] + visited
     rotary = m.latent[2] if m.latent else 0
     width = m.heads * (2 * m.head_size + rotary)
+    seen = (m.L + m.predicts - m.windowed) * s
+    seen += m.windowed * min(s, m.window)
     return {
         "matmuls": 2 * weights,
-        "scores": 2 * m.L * s * width,
-        "head": 2 * m.D * m.vocab,
+        "scores": 2 * seen * width,
+        "head": 2 * m.D * m.vocab * (1 + m.predicts),
     }
+
+
+def active_params(model):
+    """Parameters that one token meets: all but the experts it does not visit.
+
+    model    Model
+    returns  int
+    raises   ValueError if model is no Model
+    source   DeepSeek-V3 report, section 4.2
+    """
+    terms = parameter_terms(model)
+    visited = terms["experts"] * model.active // max(model.experts, 1)
+    return sum(terms.values()) - terms["experts"] + visited

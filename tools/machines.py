@@ -37,6 +37,7 @@ FIGURES = {
     "hop_latency": ("latency of a hop", "µs", 1e-6),
     "dcn_bw": ("out of the node or pod", "GB/s", 1e9),
     "host_bw": ("to its host's memory, each way", "GB/s", 1e9),
+    "usable": ("memory that a program can have", "of what is printed", 1),
 }
 HEADS = (
     "chip",

@@ -12,7 +12,7 @@ import numpy as np
 from shardlab import memory
 from shardlab.arguments import one_of, real, whole
 from shardlab.models import a_model, parameter_terms
-from shardlab.plan.layouts import a_job, a_layout
+from shardlab.plan.layouts import POLICIES, a_job, a_layout
 
 __all__ = [
     "BF16",
@@ -112,7 +112,8 @@ def _less(a, b):
 
 def _more(a, b):
     """The larger of two numbers, or of each two in arrays."""
-    return np.maximum(a, b) if isinstance(b, np.ndarray) else max(a, b)
+    arrays = isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+    return np.maximum(a, b) if arrays else max(a, b)
 
 
 def last_in_flight(layout):
@@ -181,6 +182,7 @@ def states(job, layout):
     w = stage_weights(job.model, layout.pp, parts)
     how = (layout.zero, job.recipe)
     t, X, e = layout.tp, layout.shares, layout.ep
+    X *= job.copies
     total = _state_bytes(w.dense / t, X, *how)
     if w.experts:
         total += _state_bytes(w.experts / (t * e), X // e, *how)
@@ -243,12 +245,17 @@ def attention_kept(model, attended, recompute="selective"):
 
     model      Model
     attended   tokens that each token attends to
-    recompute  "none" keeps the scores; "selective" makes them again
+    recompute  "none" keeps the scores; others make them again; "minimal" and
+               "alternate" keep the outputs of matmuls with weights, all or
+               every second one
     returns    list of KeptByLayer; bf16, but for masks and sums of the softmax
-    source     Korthikanti et al. (2022); FlashAttention-2 paper
+    source     Korthikanti et al. (2022); FlashAttention-2 paper; MaxText's
+               remat_policy minimal; torchtitan's selective op checkpointing
     """
     m, query = model, BF16 * model.heads * model.head_size
     terms = [KeptByLayer("norm 1 input", BF16 * m.D, "SP")]
+    if recompute in ("minimal", "alternate"):
+        return terms + _outputs_kept(m, query, recompute)
     terms += [KeptByLayer("attention input", BF16 * m.D, "SP")]
     terms += [KeptByLayer("attention output", query, "TP")]
     if m.latent:
@@ -273,18 +280,40 @@ def attention_kept(model, attended, recompute="selective"):
     return terms
 
 
-def mlp_kept(model):
+def _outputs_kept(m, query, recompute):
+    """Outputs of the matmuls of attention; torchtitan keeps the odd ones."""
+    key = BF16 * (sum(m.latent) if m.latent else m.kv_heads * m.head_size)
+    if recompute == "alternate":
+        return [
+            KeptByLayer("query", query, "TP"),
+            KeptByLayer("value", key, "KV"),
+            KeptByLayer("attention output", query, "TP"),
+            KeptByLayer("softmax sums", 4 * m.heads, "TP"),
+        ]
+    return [
+        KeptByLayer("query", query, "TP"),
+        KeptByLayer("key, value", 2 * key, "KV"),
+        KeptByLayer("projection output", BF16 * m.D, "SP"),
+    ]
+
+
+def mlp_kept(model, recompute="selective"):
     """What the MLP of one layer keeps of one token, on a mean of all layers.
 
-    model    Model
-    returns  list of KeptByLayer; of each expert that a token visits as of
-             an MLP, and besides what goes to it and comes back
-    source   Korthikanti et al. (2022); SwiGLU paper
+    model      Model
+    recompute  as in `attention_kept`
+    returns    list of KeptByLayer; of each expert that a token visits as of
+               an MLP, and besides what goes to it and comes back
+    source     Korthikanti et al. (2022); SwiGLU paper
     """
     m, hidden = model, BF16 * (3 if model.gated else 2)
     sparse = (m.L - m.dense_layers) / m.L if m.experts else 0
-    terms = [KeptByLayer("norm 2 input", BF16 * m.D, "SP")]
-    terms += [KeptByLayer("MLP input", BF16 * m.D, "SP")]
+    if recompute in ("minimal", "alternate"):
+        hidden = BF16 * (2 if model.gated and recompute == "minimal" else 1)
+        terms = [KeptByLayer("MLP output", BF16 * m.D, "SP")]
+    else:
+        terms = [KeptByLayer("norm 2 input", BF16 * m.D, "SP")]
+        terms += [KeptByLayer("MLP input", BF16 * m.D, "SP")]
     if sparse < 1:
         terms += [KeptByLayer("MLP hidden", hidden * m.F * (1 - sparse), "TP")]
     if m.dropout:
@@ -304,7 +333,7 @@ def layer_kept(model, attended, tp=1, sp=False, recompute="selective"):
     model      Model
     attended   tokens that each token attends to
     tp, sp     as in Arrangement
-    recompute  "none"; "selective", all scores; "full", all but the input
+    recompute  a name in layouts.POLICIES
     returns    bytes
     raises     ValueError that names the argument and what was expected
     source     Korthikanti et al. (2022)
@@ -316,13 +345,14 @@ def layer_kept(model, attended, tp=1, sp=False, recompute="selective"):
             f"got {tp}"
         )
     one_of("sp", sp, (True, False))
-    one_of("recompute", recompute, memory.RECOMPUTE)
+    one_of("recompute", recompute, POLICIES)
     return _layer_kept(model, attended, tp, sp, recompute)
 
 
 @lru_cache(maxsize=4096)
 def _layer_kept(model, attended, tp, sp, recompute):
-    terms = attention_kept(model, attended, recompute) + mlp_kept(model)
+    terms = attention_kept(model, attended, recompute)
+    terms += mlp_kept(model, recompute)
     if recompute == "full":
         terms = terms[:1]
     cut = {"TP": tp, "KV": min(tp, model.kv_heads), "SP": tp if sp else 1}
@@ -335,11 +365,12 @@ def head_kept(model, tp=1, sp=False):
 
     model    Model
     tp, sp   as in Arrangement
-    returns  bytes: the inputs of norm and head, and logits in 4 bytes each
-    source   Korthikanti et al. (2022)
+    returns  bytes: the inputs of norm and head, and logits: they and their
+             gradients in float32, and a copy of both in bf16
+    source   Korthikanti et al. (2022); torchtitan's loss in float32
     """
     inputs = 2 * BF16 * model.D / (tp if sp else 1)
-    return inputs + 4 * model.vocab / tp
+    return inputs + (2 * 4 + 2 * BF16) * model.vocab / tp
 
 
 def key_elements(model, tp=1):
@@ -397,12 +428,19 @@ def account(job, layout):
     source   chapters 11 to 13
     """
     m, how = job.model, (layout.tp, layout.sp)
-    kept = layer_kept(m, job.attended, *how, job.recompute)
+    # XLA shards what stays between matmuls over TP, along D: PaLM, section 4;
+    # MaxText's rule for activation_embed.
+    cut = layout.tp, layout.sp or job.network.kind == "torus"
+    kept = layer_kept(m, job.attended, *cut, job.recompute)
     once = passing_kept(m, layout.tp, layout.cp, layout.context)
-    if job.recompute == "full":
-        once += layer_kept(m, job.attended, *how)
+    if job.recompute in ("full", "alternate", "minimal"):
+        more = layer_kept(m, job.attended, *cut) - kept
+        once += more if job.recompute != "full" else more + kept
+    layers = stage_layers(m, layout.pp)
+    if job.offload:  # one layer arrives while another is in use
+        layers = min(layers, 2)
     return Account(
-        stage_layers(m, layout.pp) * kept,
+        layers * kept,
         (m.D if m.dropout else 0) / (layout.tp if layout.sp else 1),
         head_kept(m, *how),
         once,
@@ -429,12 +467,16 @@ def activations(job, layout, known=None):
 
 
 def _at_ends(layout, a):
-    """Bytes of layers in the first and in the last stage, and of the head."""
+    """Bytes of layers in the first and in the last stage, and of the head.
+
+    The head's are those above what is there once: by the time a layer is made
+    again, the logits of its microbatch are gone.
+    """
     each = a.tokens / layout.microbatches
     logits = layout.microbatches if layout.schedule == "gpipe" else 1
     start = each * ((a.stage + a.first) * _in_flight(layout) + a.once)
     end = each * (a.stage * _last_in_flight(layout) + a.once)
-    return start, end, each * logits * a.head
+    return start, end, _more(each * (logits * a.head - a.once), 0)
 
 
 def _has_both(layout):

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from shardlab.arguments import one_of, real, whole
 from shardlab.hw import Chip, flops_at
-from shardlab.memory import RECIPES, RECOMPUTE, Recipe
+from shardlab.memory import RECIPES, Recipe
 from shardlab.models import Model, a_model
 from shardlab.plan.network import divisors, lies, network
 
 __all__ = [
     "CONTEXTS",
     "OVERLAPS",
+    "POLICIES",
     "SCHEDULES",
     "ZERO",
     "Arrangement",
@@ -27,6 +28,9 @@ __all__ = [
 CONTEXTS = ("ring", "gather", "ulysses")
 SCHEDULES = ("none", "gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
 OVERLAPS = ("max", "tp-waits", "sum", "none")
+# What a layer keeps for its backward pass, the most first.
+POLICIES = ("none", "selective", "minimal", "alternate", "full")
+PRECISIONS = ("bf16", "fp8", "int8")
 MOST_TOKENS = 10**12  # more would take long to factor, and nobody has them
 MOST_PODS = 10**6
 ZERO = ("DP", "ZeRO-1", "ZeRO-2", "FSDP")
@@ -45,9 +49,17 @@ class Job:
                 stream of tokens, cut anywhere, each of which attends to
                 `model.context` others
     recipe      bytes per parameter: a name in memory.RECIPES, or a Recipe
-    recompute   activations that are not kept but made again: "none",
-                "selective" or "full"; a simplified model keeps the outputs of
-                its MLP's matmuls, and nothing is said
+    recompute   activations that are not kept but made again: "none";
+                "selective", scores; "minimal", all but the outputs of matmuls
+                with weights, as in MaxText; "alternate", every second of these
+                matmuls as well, as in torchtitan; "full", all but the input;
+                "any", whichever of them is fastest and fits. A simplified
+                model keeps the outputs of its MLP's matmuls, and nothing is
+                said
+    precision   of matmuls with the weights of layers: "bf16", "fp8" or "int8";
+                scores and head stay in bf16
+    offload     True: what layers keep waits in the memory of the host
+    across      True: ZeRO shares out over all pods, and not inside each
     overlap     "max": all traffic runs beside arithmetic and beside other
                 traffic; "tp-waits": so does all but that of TP, which stands
                 alone; "sum": beside arithmetic, one mesh axis after the
@@ -75,6 +87,9 @@ class Job:
     causal: bool = False
     streams: bool = False
     flat: bool = False
+    precision: str = "bf16"
+    offload: bool = False
+    across: bool = False
     network: object = field(init=False, repr=False)
 
     def __post_init__(self):
@@ -89,7 +104,7 @@ class Job:
                 f"{self.batch:,}"
             )
         one_of("overlap", self.overlap, OVERLAPS)
-        for name in ("causal", "streams"):
+        for name in ("causal", "streams", "offload", "across"):
             one_of(name, getattr(self, name), (True, False))
         if real("efficiency", self.efficiency, above=0) > 1:
             raise ValueError(
@@ -97,6 +112,12 @@ class Job:
             )
         if not isinstance(self.recipe, Recipe):
             one_of("recipe", self.recipe, RECIPES)
+        flops_at(self.chip, one_of("precision", self.precision, PRECISIONS))
+        if self.offload and self.chip.host_bw is None:
+            raise ValueError(
+                f"offload needs host_bw, which is not known of a "
+                f"{self.chip.name}"
+            )
         self._refuse_pods()
         self._settle_recompute()
         self._refuse_sequence()
@@ -108,11 +129,11 @@ class Job:
             )
 
     def _settle_recompute(self):
-        allowed = list(RECOMPUTE)
+        allowed = [*POLICIES, "any"]
         if self.model.simplified:
             allowed = ["checkpoints"]
         if self.recompute is None:
-            default = allowed[len(allowed) // 2]
+            default = allowed[0] if self.model.simplified else "selective"
             object.__setattr__(self, "recompute", default)
         one_of("recompute", self.recompute, allowed)
 
@@ -140,6 +161,21 @@ class Job:
     def peak(self):
         """FLOP/s that arithmetic reaches on one chip."""
         return flops_at(self.chip) * self.efficiency
+
+    @cached_property
+    def faster(self):
+        """FLOP/s of matmuls with weights over those of bf16."""
+        return flops_at(self.chip, self.precision) / flops_at(self.chip)
+
+    @cached_property
+    def limit(self):
+        """Bytes that a program can have on one chip."""
+        return self.chip.usable * self.chip.hbm_bytes
+
+    @cached_property
+    def copies(self):
+        """Pods that ZeRO shares out over, besides the replicas of each."""
+        return self.pods if self.across else 1
 
     @cached_property
     def attended(self):

@@ -1,16 +1,14 @@
 """Where layouts that were published, with a date, rank in a search."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from shardlab.arguments import one_of
-from shardlab.hw import H100, chip
+from shardlab.hw import chip
 from shardlab.models import model
 from shardlab.plan.layouts import Arrangement, Job, why_not
 from shardlab.plan.search import search
 
 __all__ = [
-    "A3_MEGA",
-    "H800",
     "PUBLISHED",
     "Place",
     "Published",
@@ -29,14 +27,6 @@ DEEPSEEK = (
     "DeepSeek-V3 report, arXiv 2412.19437v2, sections 3.2 and 4.2; MFU: "
     "Insights into DeepSeek-V3, ISCA, table 4, 2025-06-21"
 )
-
-# An H100 whose way into the switch of its node is 400 GB/s, both directions
-# together: Insights into DeepSeek-V3, ISCA, section 4.1, 2025-06-21.
-H800 = replace(H100, name="h800", link_bw=2e11)
-
-# An H100 whose node has 200 GB/s to others, half of what Meta's have: Google
-# Cloud, GPU network bandwidth, machine type A3 Mega, read 2026-11-25.
-A3_MEGA = replace(H100, name="a3-mega", dcn_bw=25e9)
 
 
 @dataclass(frozen=True)
@@ -144,7 +134,7 @@ def job_of(said):
     """
     return Job(
         model(said.model),
-        H800 if said.chip == "h800" else chip(said.chip),
+        chip(said.chip),
         (said.chips,),
         said.batch,
         sequence=said.sequence,

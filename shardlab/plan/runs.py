@@ -7,7 +7,7 @@ from shardlab.arguments import one_of
 from shardlab.hw import chip
 from shardlab.models import forward_flops, model
 from shardlab.plan.layouts import Arrangement, Job
-from shardlab.plan.published import A3_MEGA, H800, PUBLISHED, mesh_of
+from shardlab.plan.published import PUBLISHED, mesh_of
 from shardlab.plan.search import evaluate, search
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
 # S. Bekman, Machine Learning Engineering, "Maximum Achievable Matmul FLOPS",
 # read 2026-11-22. None was found for a TPU, so that there nothing is taken off.
 KERNELS = {"a100": 0.869, "h100": 0.803, "h800": 0.803, "a3-mega": 0.803}
-_VARIANTS = {made.name: made for made in (A3_MEGA, H800)}
 
 PAPER = "read in the paper"
 SECOND = "read in a copy of its figures"
@@ -78,11 +77,6 @@ class Run:
         return count
 
 
-def _chip(name):
-    """A chip of the book, or one whose links its owners have changed."""
-    return _VARIANTS.get(name) or chip(name)
-
-
 def job_run(run, overlap="none", efficiency=None, streams=True):
     """The job of a published run, with as much of reality as can be counted.
 
@@ -97,7 +91,7 @@ def job_run(run, overlap="none", efficiency=None, streams=True):
         efficiency = KERNELS.get(run.chip, 1.0)
     return Job(
         model(run.model),
-        _chip(run.chip),
+        chip(run.chip),
         run.topology,
         run.batch,
         sequence=run.sequence,
@@ -247,7 +241,7 @@ def _step(said):
     """Seconds of a step, from the part of the peak that was printed."""
     kind = "full" if said.counts == "all" else "none"
     flops = model_flops(said.model, said.sequence, kind) * said.batch
-    return flops / (said.chips * _chip(said.chip).flops * said.reached)
+    return flops / (said.chips * chip(said.chip).flops * said.reached)
 
 
 def _megatron(size):

@@ -1,6 +1,6 @@
 """Every legal layout of a job, timed, with a verdict, best first."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from operator import le
 
@@ -23,6 +23,7 @@ from shardlab.plan.held import (
     states,
 )
 from shardlab.plan.layouts import (
+    POLICIES,
     Arrangement,
     Job,
     a_job,
@@ -39,7 +40,22 @@ from shardlab.plan.timing import (
     weight_volumes,
 )
 
-__all__ = ["PlanRow", "Result", "evaluate", "places", "search"]
+__all__ = [
+    "ERROR",
+    "EXTRA",
+    "PlanRow",
+    "Result",
+    "evaluate",
+    "places",
+    "search",
+]
+
+TIE = 1e-9  # times that are nearer to each other are equal
+ERROR = 0.1  # of the counted bytes; `measured` compares them with readings
+# What a runtime holds besides what we count. PyTorch: 80 of the 85e9 bytes
+# that a program can have on an 80 GB GPU; CUDA, NCCL and gaps between blocks
+# take the rest. XLA's limit already leaves its own part out.
+EXTRA = {"switch": 85 / 80, "torus": 1.0, "axes": 1.0}
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,7 @@ class PlanRow:
     job      Job
     layout   Arrangement, with its place on the network if it was timed
     bytes    on the fullest chip, in all
+    peak     the same, with what the runtime holds in addition
     seconds  of a step; None if it does not fit
     memory   bytes on the fullest chip, by what they are
     mfu      FLOPs that the model needs over those of all chips at their peak
@@ -72,8 +89,18 @@ class PlanRow:
 
     @property
     def hbm(self):
-        """Bytes that a chip has."""
-        return self.job.chip.hbm_bytes
+        """Bytes that a program can have on a chip."""
+        return self.job.limit
+
+    @property
+    def peak(self):
+        """Bytes that a runtime will show, its own included."""
+        return self.bytes * EXTRA[self.job.network.kind]
+
+    @property
+    def tight(self):
+        """Whether it is above the limit by less than our count's error."""
+        return self.hbm < self.bytes <= _most(self.job)
 
     @property
     def kind(self):
@@ -124,15 +151,32 @@ class PlanRow:
 
     @property
     def fits(self):
-        """Whether a chip has that much memory, so that the layout was timed."""
+        """Whether a program can have that much memory; if so, it was timed."""
         return self.seconds is not None
+
+    @property
+    def remedy(self):
+        """A heavier recomputation under which it fits; "" if there is none."""
+        if self.fits or self.job.model.simplified:
+            return ""
+        more = POLICIES[POLICIES.index(self.job.recompute) + 1 :]
+        for policy in more:
+            job = replace(self.job, recompute=policy)
+            if _bytes(job, self.layout) <= _most(job):
+                return policy
+        return ""
 
     @property
     def verdict(self):
         """In words."""
         if not self.fits:
             needs, has = self.bytes / 1e9, self.hbm / 1e9
-            return f"out of memory: {_above(needs, has)} GB of {_three(has)} GB"
+            said = f"{_above(needs, has)} GB of {_three(has)} GB"
+            if self.tight:
+                return f"tight: {said}, within the {ERROR:.0%} of our error"
+            remedy = self.remedy
+            fits = f"; fits with recompute {remedy}" if remedy else ""
+            return f"out of memory: {said}{fits}"
         idle = f", bubble {self.bubble:.0%}" if self.bubble else ""
         if self.bound == "compute":
             return f"fits, compute-bound{idle}"
@@ -188,8 +232,11 @@ def evaluate(job, layout):
     """
     if reason := why_not(job, layout):
         raise ValueError(f"layout is not legal: {reason}")
-    size = _fixed(job, layout) + kept_bytes(job, layout)
-    if size > job.chip.hbm_bytes:
+    if job.recompute == "any":
+        each = [evaluate(replace(job, recompute=p), layout) for p in POLICIES]
+        return min(each, key=_order)
+    size = _bytes(job, layout)
+    if size > job.limit:
         return PlanRow(job, layout, size)
     if layout.lies:
         return PlanRow(job, layout, size, timed(job, layout).step)
@@ -221,11 +268,49 @@ def search(job, allowed=None):
             f"no layout of {job.chips:,} chips is legal; refused: {said}"
         )
     rows, tally = [], {"memory": 0, "timed": 0}
-    for division in legal:
-        rows += _rows(job, division, tally, allowed)
-    rows.sort(key=_order)
+    for one in _policies(job):
+        for division in legal:
+            rows += _rows(one, division, tally, allowed)
+    rows = _ranked(rows)
     total = len(legal) + sum(refused.values())
     return Result(job, rows, total, refused, **tally)
+
+
+def _policies(job):
+    """The job under each way to recompute that it leaves open."""
+    if job.recompute != "any":
+        return [job]
+    return [replace(job, recompute=policy) for policy in POLICIES]
+
+
+def _ranked(rows):
+    """Rows in order, each layout once; times equal to 1e-9 by their bytes."""
+    best = {}
+    for row in sorted(rows, key=_order):
+        best.setdefault(_mesh(row.layout), row)
+    rows, start = list(best.values()), 0
+    for end, row in enumerate(rows, 1):
+        later = rows[end].seconds if end < len(rows) else None
+        if later is None or later > rows[start].seconds * (1 + TIE):
+            rows[start:end] = sorted(rows[start:end], key=_bytes_first)
+            start = end
+        if row.seconds is None or later is None:
+            break
+    return rows
+
+
+def _bytes_first(row):
+    return row.bytes, row.seconds, _order(row)
+
+
+def _most(job):
+    """Bytes above which a layout does not fit, whatever our error is."""
+    return job.limit * EXTRA[job.network.kind] * (1 + ERROR)
+
+
+def _bytes(job, layout):
+    """Bytes on the fullest chip."""
+    return _fixed(job, layout) + kept_bytes(job, layout)
 
 
 def _rows(job, division, tally, allowed=None):
@@ -238,7 +323,7 @@ def _rows(job, division, tally, allowed=None):
             continue
         fixed = [_fixed(job, x) for x in cuts]
         sizes = _sizes(job, alike, known)
-        room = job.chip.hbm_bytes - np.array(fixed)
+        room = job.limit - np.array(fixed)
         tally["memory"] += int((room < 0).sum())
         fits = sizes <= room[:, None]
         fastest = _fastest(job, cuts, alike, fits, known, tally)
@@ -388,12 +473,16 @@ def _fixed(job, layout):
 
 
 def _order(row):
-    layout = row.layout
-    mesh = layout.zero, layout.tp, layout.pp, layout.cp, layout.ep
-    how = layout.sp, layout.schedule, layout.chunks, layout.microbatches
+    how = *_mesh(row.layout), row.layout.chunks, row.layout.microbatches
     if row.seconds is None:
-        return 1, row.bytes, 0, *mesh, *how
-    return 0, row.seconds, row.bytes, *mesh, *how
+        return 1, row.bytes, 0, *how
+    return 0, row.seconds, row.bytes, *how
+
+
+def _mesh(layout):
+    """All of a layout but what a search chooses in it."""
+    mesh = layout.zero, layout.tp, layout.pp, layout.cp, layout.ep
+    return *mesh, layout.sp, layout.schedule
 
 
 def _mfu(job, seconds):

@@ -112,28 +112,46 @@ def stage_flops(job, layout):
     job      Job
     layout   Arrangement
     returns  Flops; the last stage makes the logits, in the place of a layer
-             where `model.ends` says so
+             where `model.ends` says so; those in fp8 or int8 count as the bf16
+             FLOPs that take as long
     source   scaling-book part 4; Korthikanti et al. (2022)
     """
-    once = _forward(job.model, job.attended)
-    layer, scores, head = once
+    matmuls, scores, head = _forward(job.model, job.attended)
     if job.causal:
-        layer, scores = layer - scores / 2, scores / 2
+        scores = scores / 2
+    layer = matmuls / job.faster + scores
     ends, p = job.model.ends, layout.pp
     layers = stage_layers(job.model, p)
     with_head = layers - (1 if ends and p > 1 else 0)
     most = max(layers * layer, with_head * layer + head)
-    again = {"selective": scores, "full": layer}.get(job.recompute, 0)
+    again = {
+        "selective": scores,
+        "minimal": scores,
+        "alternate": scores + _skipped(job.model) * matmuls / job.faster,
+        "full": layer,
+    }.get(job.recompute, 0)
     each = tokens(job, layout) / layout.tp
     return Flops(each * most, each * (2 * most + layers * again))
 
 
 @lru_cache(maxsize=256)
 def _forward(model, attended):
-    """FLOPs a token: of a layer with its scores, of its scores, of the head."""
+    """FLOPs a token: of a layer's weights, of its scores, of the head."""
     flops = forward_flops(model, attended)
-    scores = flops["scores"] / model.L
-    return flops["matmuls"] / model.L + scores, scores, flops["head"]
+    each = flops["matmuls"] / model.L, flops["scores"] / model.L
+    return *each, flops["head"]
+
+
+def _skipped(m):
+    """Part of a layer's weights whose matmul torchtitan makes again.
+
+    Of query, key, value, projection, gate, input and output every second one.
+    """
+    h, kv = m.heads * m.head_size, m.kv_heads * m.head_size
+    each = (
+        [h, kv, kv, h, m.F, m.F, m.F] if m.gated else [h, kv, kv, h, m.F, m.F]
+    )
+    return sum(each[1::2]) / sum(each)
 
 
 def tokens(job, layout):
@@ -323,8 +341,9 @@ def weight_volumes(job, layout):
         # Each chip sums its share of the gradients with its like elsewhere.
         own = (dense + routed * layout.ep) / layout.shares
         ring = 1 if job.model.simplified else 1 - 1 / job.pods
-        moved = 0, 0, 2 * ring * own, 0
-        calls = 0, 0, 2 * layers, 0
+        zero = layout.zero if job.across else 0
+        moved = data_volume(zero, ring * own)
+        calls = tuple(n * layers for n in data_volume(zero, 1))
         rows.append(Volume("DCN", "dcn", "", False, *moved, calls))
     return rows
 
@@ -607,6 +626,9 @@ def stage_seconds(job, layout):
     math = tuple(part / each for part in stage_flops(job, layout))
     if job.streams and not job.model.simplified:
         math = _plus(math, stream_seconds(job, layout))
+    if job.offload:
+        host = _t_host(job, layout)
+        math = tuple(max(part, host) for part in math)
     return math, _t_weights(job, layout)
 
 
@@ -625,6 +647,14 @@ def stream_seconds(job, layout):
     once = stage * tokens(job, layout) / job.chip.hbm_bw
     each = once / layout.microbatches
     return 2 * each, (5 if job.recompute == "full" else 3) * each
+
+
+def _t_host(job, layout):
+    """Seconds in which what a microbatch keeps goes to the host, or back."""
+    m, sp = job.model, layout.sp or job.network.kind == "torus"
+    kept = layer_kept(m, job.attended, layout.tp, sp, job.recompute)
+    each = tokens(job, layout) / layout.microbatches
+    return each * kept * stage_layers(m, layout.pp) / job.chip.host_bw
 
 
 def _t_weights(job, layout):

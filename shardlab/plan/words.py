@@ -7,7 +7,7 @@ from textwrap import fill
 from shardlab import cost
 from shardlab.arguments import whole
 from shardlab.memory import bytes_per_param
-from shardlab.models import params
+from shardlab.models import active_params, params
 from shardlab.plan.layouts import ZERO, a_job, a_layout
 from shardlab.plan.network import AXES
 from shardlab.plan.search import Result
@@ -160,18 +160,20 @@ def _job_lines(job):
     source   scaling-book part 5, question 3
     """
     P, chips = params(job.model), job.chips * job.pods
-    flops = cost.training_flops(P, job.batch)
+    flops = cost.training_flops(active_params(job.model), job.batch)
     peak, usual = (
-        cost.t_train(flops, chips, job.chip, mfu) for mfu in (1, 0.4)
+        cost.t_train(flops, chips, job.chip, mfu * job.faster)
+        for mfu in (1, 0.4)
     )
+    active = "active " if job.model.experts else ""
     place = "x".join(map(str, job.topology))
     pods = f"{job.pods} x " if job.pods > 1 else ""
     cut = f"sequences of {job.sequence:,}" if job.sequence else "a stream"
     return [
         f"{job.model.name}, {P:,} parameters, on {pods}{job.chips:,} "
         f"{job.chip.name} ({place}), {job.batch:,} tokens a step as {cut}",
-        f"6 x parameters x tokens take {peak:.4g} s at the peak of all chips, "
-        f"{usual:.4g} s at 40% of it",
+        f"6 x {active}parameters x tokens take {peak:.4g} s at the peak of all "
+        f"chips, {usual:.4g} s at 40% of it",
     ]
 
 
@@ -233,6 +235,9 @@ _OVERLAP = {
 _RECOMPUTE = {
     "none": "all activations are kept",
     "selective": "scores of attention are made again, all else is kept",
+    "minimal": "outputs of matmuls with weights are kept, all else made again",
+    "alternate": "outputs of every second matmul with weights are kept",
+    "any": "whichever is fastest and fits",
     "full": "of each layer only the input is kept",
     "checkpoints": "the outputs of the MLP's matmuls are kept, in bf16",
 }
@@ -305,7 +310,8 @@ def _kept(job):
     mlp = "a gated MLP" if job.model.gated else "an MLP without gate"
     return [
         f"activations: the model's own layer, {layer}, {mlp}, "
-        f"{job.model.kv_heads} key heads; logits in 4 bytes each, cut by TP",
+        f"{job.model.kv_heads} key heads; logits and their gradient in float32 "
+        "and in bf16, 12 bytes each, sharded by TP",
     ]
 
 

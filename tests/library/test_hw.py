@@ -323,3 +323,40 @@ def test_a_name_is_not_a_chip(call, bad):
     with pytest.raises(ValueError, match="chip must be a Chip") as error:
         call(bad)
     assert 'hw.chip("v5p")' in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "gib"),
+    [("v4p", 30.75), ("v5e", 15.75), ("v5p", 95.74), ("v6e", 31.25)],
+)
+def test_a_program_can_have_what_the_compiler_prints(name, gib):
+    chip = hw.chip(name)
+    assert chip.usable * chip.hbm_bytes == pytest.approx(gib * 2**30)
+
+
+def test_a_chip_out_of_a_file_is_like_another_but_for_its_figures(tmp_path):
+    file = tmp_path / "mine.json"
+    file.write_text('{"name": "mine", "like": "h100", "hbm_bytes": 9.6e10}')
+    mine = hw.chip(str(file))
+    assert (mine.name, mine.hbm_bytes) == ("mine", 9.6e10)
+    assert replace(mine, name="h100", hbm_bytes=8e10) == hw.H100
+    assert mine.sources["hbm_bytes"].document == str(file)
+    for text, words in (
+        ("[]", 'must hold a JSON object with "name" and "like"'),
+        ('{"name": "x", "like": "h100", "ram": 3}', "ram is no figure"),
+        ('{"name": "x", "like": "h99"}', "chip must be one of"),
+        ("{", "chip file"),
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=words):
+            hw.chip(str(file))
+    with pytest.raises(ValueError, match="No such file"):
+        hw.chip(str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("name", hw.VARIANTS)
+def test_a_variant_is_found_by_name_and_says_where_it_differs(name):
+    chip = hw.chip(name.upper())
+    assert chip is hw.VARIANTS[name]
+    assert chip.name not in hw.CHIPS
+    assert all(source.document for source in chip.sources.values())

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax.sharding import AbstractMesh, AxisType
 
-from shardlab import cost, count, memory, pipeline, ring
+from shardlab import cost, count, hw, memory, pipeline, ring
 from shardlab import plan as planner
 from shardlab.hw import A100, H100, V4P, V5E, V5P
 from shardlab.plan import Arrangement, Job, Model, evaluate, params, search
@@ -34,7 +34,6 @@ from shardlab.plan.held import (
     attention_kept,
     gathered_bytes,
     head_kept,
-    kept_bytes,
     layer_kept,
     mlp_kept,
 )
@@ -275,7 +274,7 @@ def test_data_parallelism_alone_does_not_fit():  # T8.3a
     row = evaluate(texts(3 * 10**6), Arrangement(dp=4096))
     assert not row.fits
     assert row.seconds is None
-    assert row.verdict == "out of memory: 132 GB of 96 GB"
+    assert row.verdict == "out of memory: 132 GB of 103 GB"
 
 
 @pytest.mark.parametrize(
@@ -553,7 +552,7 @@ def test_latent_attention_keeps_its_vectors():
 
 @pytest.mark.parametrize("tp", [1, 4])
 @pytest.mark.parametrize("sp", [False, True])
-def test_logits_are_kept_in_four_bytes(tp, sp):
+def test_logits_and_their_gradients_take_twelve_bytes(tp, sp):
     if sp and tp == 1:
         return
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32)
@@ -561,9 +560,9 @@ def test_logits_are_kept_in_four_bytes(tp, sp):
         dp=64 // tp, tp=tp, sp=sp, microbatches=2 if tp > 1 else 1
     )
     tokens = 4096 // layout.dp // layout.microbatches
-    logits = tokens * (4 * 128 // tp + 2 * 2 * 64 // (tp if sp else 1))
+    logits = tokens * (12 * 128 // tp + 2 * 2 * 64 // (tp if sp else 1))
     assert planner.chip_bytes(job, layout)["logits"] == same(logits)
-    kept = tokens * 4 * layer_kept(TINY, 32, tp, sp)
+    kept = tokens * 4 * layer_kept(TINY, 32, tp, tp > 1)
     assert planner.chip_bytes(job, layout)["activations"] == same(kept)
 
 
@@ -589,7 +588,7 @@ def test_the_whole_embedding_is_gathered_too():
 def test_scores_of_a_cut_sequence_reach_all_of_it():
     job = Job(TINY, V5P, (4, 4, 4), 4096, sequence=32, recompute="none")
     kept = [
-        kept_bytes(job, Arrangement(dp=64 // cp, cp=cp)) for cp in (1, 2, 4)
+        activations(job, Arrangement(dp=64 // cp, cp=cp))[0] for cp in (1, 2, 4)
     ]
     # Everything is dealt over dp cp chips, whichever of both cuts it; a block
     # of keys, values and their gradients passes by.
@@ -763,7 +762,8 @@ def test_a_ring_and_a_gather_move_the_same_on_a_torus(context):
     ring = evaluate(job, Arrangement(dp=4, cp=4))
     other = evaluate(job, Arrangement(dp=4, cp=4, context=context))
     assert other.seconds == same(ring.seconds)
-    assert (other.bytes > ring.bytes) == (context == "gather")
+    held = [row.memory["activations"] for row in (other, ring)]
+    assert (held[0] > held[1]) == (context == "gather")
 
 
 @pytest.mark.parametrize(("kv_heads", "factor"), [(8, 1), (4, 1), (2, 2)])
@@ -1181,7 +1181,7 @@ def test_more_memory_never_fits_fewer(job, hbm, factor):
     for key, row in few.items():
         assert many[key].fits or not row.fits
         if row.fits:
-            assert row.bytes <= hbm
+            assert row.bytes <= hbm * job.chip.usable
             assert many[key].seconds <= row.seconds * (1 + 1e-12)
         else:
             assert row.bytes > hbm
@@ -1191,7 +1191,7 @@ def test_more_memory_never_fits_fewer(job, hbm, factor):
 def test_best_comes_first(job):
     result = searched(job)
     times = [row.seconds for row in result.fitting]
-    assert times == sorted(times)
+    assert times == pytest.approx(sorted(times), rel=1e-9)
     assert result.rows[: len(times)] == result.fitting
     assert all(0 < row.mfu <= 1 for row in result.fitting)
     for row in result.fitting:
@@ -1711,7 +1711,7 @@ def test_the_simplified_model_by_its_name():
     text = ASKED.replace("13b", "13b-mlp") + " --recipe weights-and-moments"
     status, out, _ = run(text)
     assert status == 0
-    assert "out of memory: 132 GB of 96 GB" in out
+    assert "out of memory: 132 GB of 103 GB" in out
     assert "two matmuls a layer, no gate, no attention" in out
 
 
@@ -2053,6 +2053,7 @@ def right_arguments():
 FINE = {
     *((f, "recompute", "None") for f in ("Job",)),
     *((f, "rows", "None") for f in ("as_data",)),
+    *(("Model", name, "0") for name in ("window", "windowed", "predicts")),
     *(("layout_bubble", name, "2.5") for name in ("forward", "backward")),
     *(("Model", name, "'text'") for name in ("name", "source")),
     *(("Model", name, "0") for name in ("dense_layers", "shared", "ends")),
@@ -2216,3 +2217,86 @@ def test_heads_are_dealt_whole():
     m = planner.model("llama-2-13b")
     with pytest.raises(ValueError, match="tp must be a divisor of the 40"):
         layer_kept(m, 4096, tp=3)
+
+
+# ---- memory, against what was measured ---------------------------------------
+
+GIB = 2**30
+TITAN = hw.chip("h100-96")  # torchtitan, benchmarks of 2024-12-26
+
+
+@pytest.mark.parametrize(
+    ("dp", "cp", "tokens", "gib"),
+    [(8, 1, 2**15, 83.9), (4, 2, 2**16, 84.2), (2, 4, 2**17, 84.0)],
+)
+def test_a_large_vocabulary_is_within_a_tenth_of_its_reading(
+    dp, cp, tokens, gib
+):
+    job = Job(
+        *(planner.model("llama-3-8b"), TITAN, (8,), dp * tokens, tokens),
+        **{"recompute": "full", "precision": "fp8"},
+    )
+    layout = Arrangement(dp=dp, cp=cp, zero=3, context="gather")
+    row = evaluate(job, layout._replace(context="gather" if cp > 1 else "ring"))
+    assert row.peak == pytest.approx(gib * GIB, rel=0.1)
+    assert row.fits
+
+
+@pytest.mark.parametrize(
+    ("chips", "gib"), [(8, 82.4), (8, 77.0), (128, 67.0), (128, 62.0)]
+)
+def test_every_second_matmul_is_kept_as_torchtitan_does(chips, gib):
+    tokens = 2 * 8192 * chips
+    job = Job(planner.model("llama-3-8b"), TITAN, (chips,), tokens, 8192)
+    layout = Arrangement(dp=chips, zero=3)
+    row = evaluate(replace(job, recompute="alternate"), layout)
+    assert row.peak == pytest.approx(gib * GIB, rel=0.1)
+
+
+MT_22B = Model("22b", 48, 6144, 24576, 24, 24, 256, 32000, 2048, gated=False)
+NEMOTRON = Model(
+    "340b", 96, 18432, 73728, 96, 8, 192, 256000, 4096, gated=False
+)
+
+
+def test_what_ran_within_our_error_is_tight_and_not_refused():
+    # MaxText's table for v4, and NeMo's for 128 H100s: both ran.
+    job = Job(MT_22B, V4P, (4, 4, 4), 13 * 64 * 2048, 2048)
+    row = evaluate(replace(job, recompute="full"), Arrangement(dp=64, zero=3))
+    assert (row.fits, row.tight) == (False, True)
+    assert row.hbm == 30.75 * GIB
+    assert row.verdict == "tight: 33.9 GB of 33 GB, within the 10% of our error"
+    job = Job(NEMOTRON, H100, (128,), 32 * 4096, 4096)
+    how = {"schedule": "interleaved", "chunks": 12, "microbatches": 16}
+    layout = Arrangement(2, 1, 8, True, 8, **how)
+    assert evaluate(job, layout).tight
+
+
+def test_what_needs_more_recomputation_says_which():
+    # MaxText's 32B on a v5p-128 ran with a policy between selective and full.
+    m = Model("32b", 32, 8192, 28672, 64, 64, 128, 32000, 2048)
+    job = Job(m, V5P, (4, 4, 4), 6 * 64 * 2048, 2048)
+    row = evaluate(job, Arrangement(dp=16, zero=3, tp=4))
+    assert row.remedy == "minimal"
+    assert row.verdict.endswith("fits with recompute minimal")
+    assert evaluate(replace(job, recompute="minimal"), row.layout).fits
+
+
+def test_equal_times_are_in_order_of_bytes():
+    job = Job(
+        planner.model("llama-3-8b"), hw.chip("v6e"), (16, 16), 2**23, 8192
+    )
+    rows = search(replace(job, recompute="full")).fitting
+    tied = [
+        r for r in rows if isclose(r.seconds, rows[0].seconds, rel_tol=1e-9)
+    ]
+    assert len(tied) > 3
+    assert [r.bytes for r in tied] == sorted(r.bytes for r in tied)
+
+
+def test_the_least_time_of_a_sparse_model_counts_active_parameters():
+    job = Job(planner.model("deepseek-v3"), H100, (2048,), 62_914_560)
+    least = 6 * 37.55e9 * 62_914_560 / 2048 / H100.flops
+    assert least == pytest.approx(6.99, rel=2e-3)
+    said = planner.table(search(job, lambda x: x.pp == 16 and x.tp == 1), 1)
+    assert "6 x active parameters x tokens take 6.99" in said
