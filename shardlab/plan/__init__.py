@@ -40,6 +40,7 @@ from shardlab.plan.published import PUBLISHED, place, places_table
 from shardlab.plan.search import PlanRow, Result, evaluate, places, search
 from shardlab.plan.timing import layout_bubble, timed
 from shardlab.plan.words import (
+    arrangement,
     as_data,
     assumptions,
     count,
@@ -56,6 +57,7 @@ __all__ = [
     "Model",
     "Result",
     "PlanRow",
+    "arrangement",
     "as_data",
     "assumptions",
     "layout_bubble",

@@ -8,10 +8,10 @@ import sys
 from shardlab.hw import chip
 from shardlab.memory import RECIPES
 from shardlab.models import model
-from shardlab.plan.layouts import OVERLAPS, Job
+from shardlab.plan.layouts import OVERLAPS, POLICIES, Job
 from shardlab.plan.published import places_table
-from shardlab.plan.search import search
-from shardlab.plan.words import as_data, count, table, topology
+from shardlab.plan.search import Result, evaluate, rank, search
+from shardlab.plan.words import arrangement, as_data, count, table, topology
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,20 +23,30 @@ class _Parser(argparse.ArgumentParser):
 
 OPTIONS = {
     "model": "such as llama-2-13b, its -mlp, or the path of a .json",
-    "chip": "such as v5p or h100",
+    "chip": "such as v5p or h100, or the path of a .json",
     "topology": "such as 16x16x16; for GPUs those of a node x nodes",
     "chips": "GPUs, in place of a topology",
     "batch": "tokens of a step; 3M is 3,000,000",
     "sequence": "tokens of a sequence; without it, a stream of tokens",
     "pods": "such pods, data-parallel (1)",
     "recipe": f"bytes per parameter: {', '.join(RECIPES)}",
-    "recompute": "none, selective (what is meant if nothing is said) or full",
+    "recompute": f"{', '.join(POLICIES)}; selective if nothing is said; any: "
+    "whichever is fastest and fits",
+    "precision": "of matmuls with weights: bf16 (the default), fp8 or int8",
+    "layout": "one layout instead of a search, such as tp=8,pp=16,zero=1",
     "overlap": f"{', '.join(OVERLAPS)}",
-    "efficiency": "part of the peak that arithmetic reaches (1)",
+    "efficiency": "part of the peak that the bound's arithmetic reaches (1)",
     "rows": "layouts to show (20; with --json all)",
 }
 UNSAID = {"pods": "1", "recipe": "mixed-precision"}
-UNSAID |= {"overlap": "max", "efficiency": "1"}
+UNSAID |= {"overlap": "max", "efficiency": "1", "precision": "bf16"}
+FLAGS = {
+    "json": "JSON for programs",
+    "offload": "kept activations wait in the memory of the host",
+    "across": "ZeRO and FSDP share out over all pods",
+    "published": "where published layouts rank, each in a search of its own "
+    "job",
+}
 
 
 def _parser():
@@ -50,12 +60,8 @@ def _parser():
     )
     for name, what in OPTIONS.items():
         p.add_argument(f"--{name}", default=UNSAID.get(name), help=what)
-    p.add_argument("--json", action="store_true", help="JSON for programs")
-    p.add_argument(
-        "--published",
-        action="store_true",
-        help="where published layouts rank, each in a search of its own job",
-    )
+    for name, what in FLAGS.items():
+        p.add_argument(f"--{name}", action="store_true", help=what)
     return p
 
 
@@ -81,7 +87,23 @@ def _job_from(said):
         overlap=said.overlap,
         efficiency=_number("efficiency", said.efficiency),
         pods=count("pods", said.pods),
+        precision=said.precision,
+        offload=said.offload,
+        across=said.across,
     )
+
+
+def _asked(job, text):
+    """The one layout of a command line, with the best of what it leaves open.
+
+    job      Job
+    text     as in `words.arrangement`
+    returns  Result with one row
+    raises   ValueError that says what is wrong with the layout
+    source   chapter 15
+    """
+    rows = [evaluate(job, layout) for layout in arrangement(text, job)]
+    return Result(job, [min(rows, key=rank)], 1)
 
 
 def _topology(said):
@@ -127,7 +149,8 @@ def main(arguments=None):
             print(places_table())
             return 0
         rows = said.rows and count("rows", said.rows)
-        result = search(_job_from(said))
+        job = _job_from(said)
+        result = _asked(job, said.layout) if said.layout else search(job)
         if said.json:
             print(json.dumps(as_data(result, rows), indent=1))
         else:

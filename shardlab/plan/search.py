@@ -46,7 +46,9 @@ __all__ = [
     "PlanRow",
     "Result",
     "evaluate",
+    "mesh_key",
     "places",
+    "rank",
     "search",
 ]
 
@@ -234,7 +236,7 @@ def evaluate(job, layout):
         raise ValueError(f"layout is not legal: {reason}")
     if job.recompute == "any":
         each = [evaluate(replace(job, recompute=p), layout) for p in POLICIES]
-        return min(each, key=_order)
+        return min(each, key=rank)
     size = _bytes(job, layout)
     if size > job.limit:
         return PlanRow(job, layout, size)
@@ -286,8 +288,8 @@ def _policies(job):
 def _ranked(rows):
     """Rows in order, each layout once; times equal to 1e-9 by their bytes."""
     best = {}
-    for row in sorted(rows, key=_order):
-        best.setdefault(_mesh(row.layout), row)
+    for row in sorted(rows, key=rank):
+        best.setdefault(mesh_key(row.layout), row)
     rows, start = list(best.values()), 0
     for end, row in enumerate(rows, 1):
         later = rows[end].seconds if end < len(rows) else None
@@ -300,7 +302,7 @@ def _ranked(rows):
 
 
 def _bytes_first(row):
-    return row.bytes, row.seconds, _order(row)
+    return row.bytes, row.seconds, rank(row)
 
 
 def _most(job):
@@ -472,22 +474,34 @@ def _fixed(job, layout):
     return states(job, layout) + gathered_bytes(job, layout)
 
 
-def _order(row):
-    how = *_mesh(row.layout), row.layout.chunks, row.layout.microbatches
+def rank(row):
+    """What rows are sorted by: time, or bytes if a row does not fit.
+
+    row      PlanRow
+    returns  tuple
+    source   chapter 15
+    """
+    how = *mesh_key(row.layout), row.layout.chunks, row.layout.microbatches
     if row.seconds is None:
         return 1, row.bytes, 0, *how
     return 0, row.seconds, row.bytes, *how
 
 
-def _mesh(layout):
-    """All of a layout but what a search chooses in it."""
+def mesh_key(layout):
+    """All of a layout but what a search chooses in it.
+
+    layout   Arrangement
+    returns  tuple
+    source   chapter 15
+    """
     mesh = layout.zero, layout.tp, layout.pp, layout.cp, layout.ep
     return *mesh, layout.sp, layout.schedule
 
 
 def _mfu(job, seconds):
     flops = 3 * sum(forward_flops(job.model, job.attended).values()) * job.batch
-    return cost.mfu(flops, seconds, job.chips * job.pods, job.chip)
+    chips = job.chips * job.pods
+    return cost.mfu(flops, seconds, chips, job.chip, job.precision)
 
 
 def places(net, degrees):

@@ -1,18 +1,27 @@
 """What a search found, as a table for people and as JSON for programs."""
 
 from fractions import Fraction
+from math import prod
 from re import fullmatch
 from textwrap import fill
 
 from shardlab import cost
-from shardlab.arguments import whole
+from shardlab.arguments import one_of, whole
 from shardlab.memory import bytes_per_param
 from shardlab.models import active_params, params
-from shardlab.plan.layouts import ZERO, a_job, a_layout
-from shardlab.plan.network import AXES
+from shardlab.plan.layouts import ZERO, Arrangement, a_job, a_layout, why_not
+from shardlab.plan.network import AXES, divisors
 from shardlab.plan.search import Result
 
-__all__ = ["as_data", "assumptions", "count", "in_words", "table", "topology"]
+__all__ = [
+    "arrangement",
+    "as_data",
+    "assumptions",
+    "count",
+    "in_words",
+    "table",
+    "topology",
+]
 
 SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 SUFFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -56,6 +65,52 @@ def topology(text):
             f"{text!r}"
         )
     return tuple(whole("topology", int(n)) for n in text.split("x"))
+
+
+def arrangement(text, job):
+    """Layouts that a text such as "tp=8,pp=16" means for a job.
+
+    text     fields of Arrangement with their values, commas between; dp may be
+             left out, and is what chips are left; schedule is 1f1b if pp is
+             above 1; without microbatches all counts that divide
+    job      Job
+    returns  list of Arrangement, legal ones
+    raises   ValueError that names the field, or says why none is legal
+    source   chapter 15
+    """
+    a_job(job)
+    if not isinstance(text, str):
+        raise ValueError(f"text must be such as 'tp=8,pp=16', got {text!r}")
+    said = dict(_field(part) for part in text.split(","))
+    used = prod(said.get(name, 1) for name in ("tp", "pp", "cp"))
+    said.setdefault("dp", max(job.chips // used, 1))
+    if said.get("pp", 1) > 1:
+        said.setdefault("schedule", "1f1b")
+    one = a_layout(Arrangement(**said))
+    counts = [one.microbatches]
+    if "microbatches" not in said:
+        counts = divisors(max(job.pieces // (job.pods * one.dp), 1))
+    found = [one._replace(microbatches=m) for m in counts]
+    legal = [layout for layout in found if not why_not(job, layout)]
+    if not legal:
+        raise ValueError(f"layout is not legal: {why_not(job, found[0])}")
+    return legal
+
+
+def _field(text):
+    """One field of a layout and its value, out of "tp=8"."""
+    name, _, value = text.strip().partition("=")
+    kinds = Arrangement._field_defaults
+    if name not in kinds or name == "lies":
+        names = ", ".join(n for n in kinds if n != "lies")
+        raise ValueError(f"layout must be of {names}, got {text.strip()!r}")
+    if isinstance(kinds[name], str):
+        return name, value
+    if isinstance(kinds[name], bool):
+        return name, one_of(name, value, ("yes", "no")) == "yes"
+    if not fullmatch("[0-9]{1,9}", value):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return name, int(value)
 
 
 def in_words(layout):
@@ -162,7 +217,7 @@ def _job_lines(job):
     P, chips = params(job.model), job.chips * job.pods
     flops = cost.training_flops(active_params(job.model), job.batch)
     peak, usual = (
-        cost.t_train(flops, chips, job.chip, mfu * job.faster)
+        cost.t_train(flops, chips, job.chip, mfu, job.precision)
         for mfu in (1, 0.4)
     )
     active = "active " if job.model.experts else ""
@@ -256,8 +311,9 @@ def assumptions(job):
     lines = [
         f"overlap {job.overlap}: {_OVERLAP[job.overlap]}; ZeRO-1 and -2 gather "
         "new weights when all else is done",
-        f"efficiency {job.efficiency:g}: arithmetic at that part of the bf16 "
-        "peak; MFU is the arithmetic a model needs, at peak, over the step",
+        f"efficiency {job.efficiency:g}: arithmetic at that part of the "
+        f"{job.precision} peak, scores and head in bf16; MFU is the arithmetic "
+        "a model needs, at peak, over the step",
         f"memory: recipe {recipe}, {bytes_per_param(job.recipe):g} bytes per "
         f"parameter; recompute {job.recompute}: {_RECOMPUTE[job.recompute]}",
         *(_simple() if job.model.simplified else _real(job)),
@@ -359,6 +415,7 @@ def as_data(result, rows=None):
 
 def _job_data(job):
     named = ("batch", "sequence", "recompute", "overlap", "efficiency", "pods")
+    named += ("precision", "offload", "across")
     return {
         "model": job.model.name,
         "parameters": params(job.model),
@@ -389,7 +446,9 @@ def _row_data(row):
         "ratio": ratio,
         "bubble": row.bubble,
         "bound": row.bound,
+        "recompute": row.job.recompute,
         "bytes": row.bytes,
+        "peak_bytes": row.peak,
         "memory": row.memory,
         "hbm_bytes": row.hbm,
         "verdict": row.verdict,

@@ -20,7 +20,15 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import cost, count, hw, memory, pipeline, ring
 from shardlab import plan as planner
 from shardlab.hw import A100, H100, V4P, V5E, V5P
-from shardlab.plan import Arrangement, Job, Model, evaluate, params, search
+from shardlab.plan import (
+    Arrangement,
+    Job,
+    Model,
+    evaluate,
+    layouts,
+    params,
+    search,
+)
 from shardlab.plan.__main__ import main
 from shardlab.plan.grid import (
     Grid,
@@ -39,7 +47,7 @@ from shardlab.plan.held import (
 )
 from shardlab.plan.layouts import CONTEXTS, SCHEDULES, arrangements, divisions
 from shardlab.plan.network import AT_REST, divisors, pace, shares
-from shardlab.plan.search import places
+from shardlab.plan.search import mesh_key, places
 from shardlab.plan.timing import (
     paces,
     stage_flops,
@@ -2016,6 +2024,7 @@ def right_arguments():
     return {
         "Job": ASKS,
         "Model": SHAPE,
+        "arrangement": {"text": "dp=8,tp=2", "job": job},
         "as_data": {"result": found, "rows": 2},
         "assumptions": {"job": job},
         "layout_bubble": {"layout": layout, "forward": 1.0, "backward": 2.0},
@@ -2300,3 +2309,133 @@ def test_the_least_time_of_a_sparse_model_counts_active_parameters():
     assert least == pytest.approx(6.99, rel=2e-3)
     said = planner.table(search(job, lambda x: x.pp == 16 and x.tp == 1), 1)
     assert "6 x active parameters x tokens take 6.99" in said
+
+
+# ---- questions about our own run ---------------------------------------------
+
+LLAMA_405B = Job(*(planner.model("llama-3-405b"), H100, (1024,), 2**21, 8192))
+MEGATRON_LIKE = Arrangement(
+    *(8, 1, 8, True, 16, "interleaved", 8), microbatches=16
+)
+
+
+def test_a_layout_in_words_is_the_layout():
+    text = "tp=8, sp=yes, pp=16, zero=1, schedule=interleaved, chunks=8"
+    found = planner.arrangement(text, LLAMA_405B)
+    assert MEGATRON_LIKE in found
+    assert {x.microbatches for x in found} == {16, 32}
+    (one,) = planner.arrangement(f"{text},microbatches=16", LLAMA_405B)
+    assert one == MEGATRON_LIKE
+    for wrong, words in (
+        ("foo=3", "layout must be of dp, zero"),
+        ("tp=x", "tp must be a whole number"),
+        ("sp=2", "sp must be one of"),
+        ("tp=8,pp=7", "layout is not legal: chips"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            planner.arrangement(wrong, LLAMA_405B)
+
+
+def test_the_command_line_answers_about_one_layout(capsys):
+    argv = "--model llama-3-405b --chip h100 --chips 1024 --batch 2097152"
+    argv += " --sequence 8192 --recompute any --json --layout tp=8,sp=yes,"
+    argv += "pp=16,zero=1,schedule=interleaved,chunks=8"
+    main(argv.split())
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["tp"], row["pp"], row["dp"]) == (8, 16, 8)
+    assert row["recompute"] == "minimal"
+    minimal = replace(LLAMA_405B, recompute="minimal")
+    each = [MEGATRON_LIKE._replace(microbatches=m) for m in (16, 32)]
+    times = [evaluate(minimal, layout).seconds for layout in each]
+    best = min(seconds for seconds in times if seconds)
+    assert row["seconds"] == best
+
+
+def test_any_recomputation_is_the_best_of_each():
+    job = replace(POOL[0], recompute="any")
+    rows = search(job).rows
+    for policy in ("selective", "full"):
+        for row in search(replace(job, recompute=policy)).fitting:
+            key = mesh_key(row.layout)
+            (mine,) = [r for r in rows if mesh_key(r.layout) == key]
+            assert mine.seconds <= row.seconds * (1 + 1e-9)
+
+
+def test_what_is_kept_and_made_again_by_each_policy():
+    # LLaMA-3 8B, bytes of a token and layer: D, q and o 8,192, k and v 2,048
+    # each, gate, input and hidden 28,672 each, sums of the softmax 128.
+    m = planner.model("llama-3-8b")
+    kept = {p: layer_kept(m, 8192, recompute=p) for p in layouts.POLICIES[1:]}
+    assert kept == {
+        "selective": 6 * 8192 + 2 * 2048 + 3 * 28_672 + 128,
+        "minimal": 4 * 8192 + 2 * 2048 + 2 * 28_672,
+        "alternate": 4 * 8192 + 2048 + 28_672 + 128,
+        "full": 8192,
+    }
+    flops = {}
+    for policy in ("none", "selective", "alternate", "full"):
+        job = Job(m, H100, (8,), 2**17, 8192, recompute=policy)
+        f, b = stage_flops(job, Arrangement(dp=8))
+        flops[policy] = (b - 2 * f) / 2**14 / m.L
+    scores = 4 * 8192 * 4096
+    weights = 2 * (2 * 4096**2 + 2 * 1024 * 4096 + 3 * 14_336 * 4096)
+    again = 2 * 4096 * (1024 + 4096 + 14_336)  # key, projection, input
+    assert flops["none"] == 0
+    assert flops["selective"] == same(scores)
+    assert flops["alternate"] == same(scores + again)
+    assert flops["full"] == same(scores + weights)
+
+
+def test_fp8_doubles_the_matmuls_of_layers_and_nothing_else():
+    bf16 = Job(planner.model("llama-3-8b"), H100, (8,), 2**17, 8192)
+    fp8 = replace(bf16, precision="fp8")
+    (f16, _), (f8, _) = (stage_flops(j, Arrangement(dp=8)) for j in (bf16, fp8))
+    flops = planner.forward_flops(bf16.model, 8192)
+    assert f16 - f8 == same(flops["matmuls"] / 2 * 2**14)
+    with pytest.raises(ValueError, match="precision of a a100 must be one of"):
+        replace(bf16, chip=A100, precision="fp8")
+
+
+def test_offloaded_activations_wait_on_the_host_and_take_the_way_there():
+    job = Job(planner.model("llama-3-8b"), V5P, (4, 4), 2**17, 8192)
+    away, layout = replace(job, offload=True), Arrangement(dp=16, zero=3)
+    here, there = (planner.chip_bytes(j, layout) for j in (job, away))
+    assert there["activations"] * 16 == same(here["activations"])  # of 32
+    t_host = layer_kept(job.model, 8192) * 8192 * 32 / V5P.host_bw
+    assert stage_seconds(away, layout)[0] == same((t_host, t_host))
+    with pytest.raises(ValueError, match="offload needs host_bw"):
+        replace(job, chip=A100, topology=(16,), offload=True)
+
+
+def test_fsdp_across_pods_shares_states_and_sends_weights():
+    job = Job(
+        *(planner.model("llama-3-405b"), hw.chip("v6e"), (16, 16), 2**22, 8192),
+        **{"pods": 2, "recompute": "full"},
+    )
+    across, layout = replace(job, across=True), Arrangement(dp=256, zero=3)
+    one, both = (planner.state_bytes(j, layout) for j in (job, across))
+    assert both == same(one / 2)
+    sent = [weight_volumes(j, layout)[-1] for j in (job, across)]
+    own = 2 * params(job.model) / 256
+    assert sent[0][4:8] == (0, 0, own, 0)
+    assert sent[1][4:8] == same((own / 2, own, 0, 0))
+
+
+def test_twelve_bytes_are_float32_weights_and_moments():
+    assert memory.bytes_per_param("float32") == 12
+
+
+def test_windows_and_further_tokens_change_scores_and_ends():
+    plain = planner.model("gemma-2-9b")
+    every = planner.forward_flops(plain, 8192)
+    half = replace(plain, window=4096, windowed=21)  # of 42 layers
+    assert planner.forward_flops(half, 8192)["scores"] == same(
+        every["scores"] * 3 / 4
+    )
+    more = replace(plain, predicts=1)
+    assert planner.forward_flops(more, 8192)["head"] == 2 * every["head"]
+    layer = (params(plain) - plain.vocab * plain.D) / plain.L
+    assert params(more) - params(plain) == same(layer + 2 * plain.D**2)
+    for wrong in ({"window": 5}, {"windowed": 2}):
+        with pytest.raises(ValueError, match="window must be above 0 just if"):
+            replace(plain, **wrong)
