@@ -550,7 +550,15 @@ VARIANTS = MappingProxyType(
                 hbm_bytes=40e9,
                 hbm_bw=1.555e12,
             ),
-            _variant("h100-96", H100, _TITAN, hbm_bytes=96e9, hbm_bw=2.4e12),
+            # Between an SXM's 989 and an NVL's 835 TFLOP/s, says its note 2.
+            _variant(
+                *("h100-96", H100, _TITAN),
+                flops=9.1e14,
+                flops_int8=1.82e15,
+                flops_fp8=1.82e15,
+                hbm_bytes=96e9,
+                hbm_bw=2.4e12,
+            ),
             _variant("h800", H100, _ISCA, link_bw=2e11),
             _variant("a3-mega", H100, _MEGA, dcn_bw=2.5e10),
             _variant(

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shardlab.plan.network import AT_REST
-from shardlab.plan.timing import beside, paces, speeds
+from shardlab.plan.placing import paces
+from shardlab.plan.timing import beside, speeds
 
 __all__ = [
     "Grid",

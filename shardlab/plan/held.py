@@ -436,14 +436,16 @@ def account(job, layout):
     if job.recompute in ("full", "alternate", "minimal"):
         more = layer_kept(m, job.attended, *cut) - kept
         once += more if job.recompute != "full" else more + kept
+    # A matmul's input is gathered, and its output is not yet scattered.
+    whole = 2 * BF16 * m.D if layout.sp else 0
     layers = stage_layers(m, layout.pp)
     if job.offload:  # one layer arrives while another is in use
         layers = min(layers, 2)
     return Account(
         layers * kept,
         (m.D if m.dropout else 0) / (layout.tp if layout.sp else 1),
-        head_kept(m, *how),
-        once,
+        head_kept(m, *how) + whole,
+        once + whole,
         job.batch / (job.pods * layout.dp * layout.cp),
     )
 

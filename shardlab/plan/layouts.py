@@ -59,6 +59,8 @@ class Job:
     precision   of matmuls with the weights of layers: "bf16", "fp8" or "int8";
                 scores and head stay in bf16
     offload     True: what layers keep waits in the memory of the host
+    fused       False: norms and rotary embeddings are not one kernel each, as
+                in PyTorch without a compiler (expected time only)
     across      True: ZeRO shares out over all pods, and not inside each
     overlap     "max": all traffic runs beside arithmetic and beside other
                 traffic; "tp-waits": so does all but that of TP, which stands
@@ -89,6 +91,7 @@ class Job:
     flat: bool = False
     precision: str = "bf16"
     offload: bool = False
+    fused: bool = True
     across: bool = False
     network: object = field(init=False, repr=False)
 
@@ -104,7 +107,7 @@ class Job:
                 f"{self.batch:,}"
             )
         one_of("overlap", self.overlap, OVERLAPS)
-        for name in ("causal", "streams", "offload", "across"):
+        for name in ("causal", "streams", "offload", "across", "fused"):
             one_of(name, getattr(self, name), (True, False))
         if real("efficiency", self.efficiency, above=0) > 1:
             raise ValueError(

@@ -1,13 +1,13 @@
 """Every legal layout of a job, timed, with a verdict, best first."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from operator import le
+from functools import cached_property
 
 import numpy as np
 
 from shardlab import cost
 from shardlab.models import forward_flops
+from shardlab.plan.expected import expected_step, stored
 from shardlab.plan.grid import (
     Grid,
     grid_seconds,
@@ -31,9 +31,8 @@ from shardlab.plan.layouts import (
     divisions,
     why_not,
 )
-from shardlab.plan.network import all_degrees, lies
+from shardlab.plan.placing import places
 from shardlab.plan.timing import (
-    paces,
     stage_seconds,
     timed,
     token_volumes,
@@ -47,7 +46,6 @@ __all__ = [
     "Result",
     "evaluate",
     "mesh_key",
-    "places",
     "rank",
     "search",
 ]
@@ -88,6 +86,16 @@ class PlanRow:
     def memory(self):
         """Bytes on the fullest chip, by what they are."""
         return chip_bytes(self.job, self.layout)
+
+    @cached_property
+    def expected(self):
+        """What a step is expected to take: `expected.Expected`."""
+        return expected_step(self.job, self.layout)
+
+    @property
+    def band(self):
+        """Seconds that nine of ten such steps would lie between."""
+        return tuple(self.expected.step * part for part in stored()["band"])
 
     @property
     def hbm(self):
@@ -219,8 +227,13 @@ class Result:
 
     @property
     def fitting(self):
-        """The rows that fit."""
+        """The rows that fit, by their bound."""
         return [row for row in self.rows if row.fits]
+
+    @cached_property
+    def likely(self):
+        """The rows that fit, by the time that they are expected to take."""
+        return sorted(self.fitting, key=lambda row: row.expected.step)
 
 
 def evaluate(job, layout):
@@ -502,53 +515,3 @@ def _mfu(job, seconds):
     flops = 3 * sum(forward_flops(job.model, job.attended).values()) * job.batch
     chips = job.chips * job.pods
     return cost.mfu(flops, seconds, chips, job.chip, job.precision)
-
-
-def places(net, degrees):
-    """Places of mesh axes on a network that no other place beats.
-
-    A place is beaten if in another every mesh axis needs no longer on any
-    dimension, in some order of the dimensions. So the fastest place of every
-    job is among those that are left.
-
-    net      Network
-    degrees  chips of each mesh axis, in the order of network.AXES
-    returns  list of places, as `lies` gives them
-    raises   ValueError unless the degrees multiply to the chips
-    source   chapter 15
-    """
-    return list(_places(net, all_degrees(net, degrees)))
-
-
-@lru_cache(maxsize=65536)
-def _places(net, degrees):
-    best = {}
-    for spot in lies(net, degrees):
-        best.setdefault(_needs(net, spot), spot)
-    return tuple(best[needs] for needs in _unbeaten(best))
-
-
-def _needs(net, spot):
-    """Seconds for each byte of all mesh axes, the busiest dimension first."""
-    w = paces(net, spot)
-    on = (
-        *(w.data.gather, w.tp.gather, w.replicas.gather, w.pp.send),
-        *(w.ep.exchange, w.cp.gather, w.cp.exchange),
-    )
-    hops = (w.data, w.tp, w.replicas, w.pp, w.ep, w.cp)
-    hops = sum((pace.hops for pace in hops), ())
-    return sum(sorted(zip(*on, strict=True), reverse=True), hops)
-
-
-def _unbeaten(rows):
-    """The rows of numbers of which no other row is nowhere larger.
-
-    rows     tuples of numbers, all of one length
-    returns  list of tuples, in order
-    source   chapter 15
-    """
-    kept = []
-    for row in sorted(rows):
-        if not any(all(map(le, other, row)) for other in kept):
-            kept.append(row)
-    return kept

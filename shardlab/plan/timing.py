@@ -22,13 +22,12 @@ from shardlab.plan.held import (
     stage_weights,
 )
 from shardlab.plan.layouts import ZERO, a_job, a_layout
-from shardlab.plan.network import AT_REST, pace
 from shardlab.plan.network import lies as all_lies
+from shardlab.plan.placing import paces
 
 __all__ = [
     "Flops",
     "Moves",
-    "Paces",
     "Part",
     "Passes",
     "Timed",
@@ -38,7 +37,7 @@ __all__ = [
     "in_microbatch",
     "layout_bubble",
     "moved",
-    "paces",
+    "skipped",
     "speeds",
     "stage_flops",
     "stage_seconds",
@@ -49,48 +48,6 @@ __all__ = [
     "traffic",
     "weight_volumes",
 ]
-
-
-class Paces(NamedTuple):
-    """What each mesh axis gets of the network; `data` is ep, cp and dp."""
-
-    tp: object = AT_REST
-    ep: object = AT_REST
-    cp: object = AT_REST
-    replicas: object = AT_REST  # of an expert: cp and dp
-    data: object = AT_REST
-    pp: object = AT_REST
-
-
-_pace = lru_cache(maxsize=65536)(pace)
-
-
-@lru_cache(maxsize=65536)
-def paces(net, lie):
-    """What each mesh axis gets of the network where it lies.
-
-    net      Network
-    lie      for each mesh axis its chips along each dimension, from `lies`
-    returns  Paces
-    source   chapter 15
-    """
-    tp, ep, cp, dp, pp = lie
-    one = (1,) * len(tp)
-    over_ep = _times(tp, ep)
-    replicas = _times(cp, dp)
-    data = _times(ep, replicas)
-    return Paces(
-        tp=_pace(net, tp, one),
-        ep=_pace(net, ep, tp),
-        cp=_pace(net, cp, over_ep),
-        replicas=_pace(net, replicas, over_ep),
-        data=_pace(net, data, tp),
-        pp=_pace(net, pp, _times(tp, data)),
-    )
-
-
-def _times(a, b):
-    return tuple(x * y for x, y in zip(a, b, strict=True))
 
 
 # ---- arithmetic --------------------------------------------------------------
@@ -127,7 +84,7 @@ def stage_flops(job, layout):
     again = {
         "selective": scores,
         "minimal": scores,
-        "alternate": scores + _skipped(job.model) * matmuls / job.faster,
+        "alternate": scores + skipped(job.model) * matmuls / job.faster,
         "full": layer,
     }.get(job.recompute, 0)
     each = tokens(job, layout) / layout.tp
@@ -142,10 +99,14 @@ def _forward(model, attended):
     return *each, flops["head"]
 
 
-def _skipped(m):
+def skipped(m):
     """Part of a layer's weights whose matmul torchtitan makes again.
 
     Of query, key, value, projection, gate, input and output every second one.
+
+    m        Model
+    returns  a number between 0 and 1
+    source   torchtitan, selective op checkpointing
     """
     h, kv = m.heads * m.head_size, m.kv_heads * m.head_size
     each = (

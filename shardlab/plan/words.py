@@ -135,7 +135,7 @@ def in_words(layout):
 HEAD = (
     f"{'rank':>4} {'dp':>5} {'shared':7} {'tp':>4} {'sp':3} {'pp':>3} "
     f"{'schedule':13} {'m':>5} {'cp':>3} {'context':8} {'ep':>3} "
-    f"{'step s':>9} {'MFU':>6} {'GB/chip':>8}  verdict"
+    f"{'step s':>9} {'bound s':>9} {'MFU':>6} {'GB/chip':>8}  verdict"
 )
 _BULLET = {"initial_indent": "- ", "subsequent_indent": "  "}
 SHARED = ("nothing", "ZeRO-1", "ZeRO-2", "FSDP")
@@ -152,17 +152,29 @@ def _line(rank, row):
     x = row.layout
     schedule = x.schedule + (f" v={x.chunks}" if x.chunks > 1 else "")
     context = x.context if x.cp > 1 else "-"
-    time = (
-        f"{row.seconds:9.4g} {row.mfu:6.1%}"
-        if row.fits
-        else f"{'-':>9} {'-':>6}"
-    )
+    time = f"{'-':>9} {'-':>9} {'-':>6}"
+    if row.fits:
+        step, mfu = _expected(row)
+        time = f"{step:9.4g} {row.seconds:9.4g} {mfu:6.1%}"
     return (
         f"{rank:>4} {x.dp:>5} {SHARED[x.zero]:7} {x.tp:>4} "
         f"{'yes' if x.sp else 'no':3} {x.pp:>3} {schedule:13} "
         f"{x.microbatches:>5} {x.cp:>3} {context:8} {x.ep:>3} {time} "
         f"{row.bytes / 1e9:8.2f}  {row.verdict}"
     )
+
+
+def _expected(row):
+    """Seconds and MFU to expect; of a simplified model those of the bound."""
+    if row.job.model.simplified:
+        return row.seconds, row.mfu
+    step = row.expected.step
+    return step, row.mfu * row.seconds / step
+
+
+def _ordered(result):
+    """Rows that fit, the first by expected time; if simplified, by bound."""
+    return result.fitting if result.job.model.simplified else result.likely
 
 
 def table(result, rows=20):
@@ -174,7 +186,7 @@ def table(result, rows=20):
     raises   ValueError unless rows is a whole number of at least 1
     source   chapter 15
     """
-    rows, fitting = whole("rows", rows), _a_result(result).fitting
+    rows, fitting = whole("rows", rows), _ordered(_a_result(result))
     lines = [*_job_lines(result.job), "", HEAD]
     lines += [_line(k, row) for k, row in enumerate(fitting[:rows], 1)]
     heavy = result.rows[len(fitting) :]
@@ -182,9 +194,34 @@ def table(result, rows=20):
         lines += ["", "These need most nearly what a chip has, and do not fit:"]
         lines += [_line("", row) for row in heavy[:3]]
     lines += ["", *map(_best_place, fitting[:1])]
+    if fitting and not result.job.model.simplified:
+        lines += _said_of_error(fitting)
     lines += [*_found(result), "", "Assumed:"]
     lines += [fill(text, 98, **_BULLET) for text in assumptions(result.job)]
     return "\n".join(lines)
+
+
+def _said_of_error(fitting):
+    """What the expected time of the first row is worth, as lines.
+
+    fitting  list of PlanRow, in order
+    returns  list of lines
+    source   page Predicted and measured
+    """
+    low, high = fitting[0].band
+    near = sum(row.expected.step <= high for row in fitting)
+    parts = fitting[0].expected
+    said = ", ".join(
+        f"{name} {seconds:.3g}"
+        for name, seconds in parts.parts.items()
+        if seconds > 0.005 * parts.step
+    )
+    return [
+        f"Its step: {said} seconds",
+        "step s is expected: of runs that were left out of the fit, nine in "
+        f"ten would lie between {low:.4g} and {high:.4g} s, as {near:,} of "
+        "these layouts do; bound s hides all traffic behind arithmetic at peak",
+    ]
 
 
 def _best_place(row):
@@ -398,7 +435,10 @@ def as_data(result, rows=None):
     source   chapter 15
     """
     _a_result(result)
-    shown = result.rows if rows is None else result.rows[: whole("rows", rows)]
+    rest = result.rows[len(result.fitting) :]
+    shown = [*_ordered(result), *rest]
+    if rows is not None:
+        shown = shown[: whole("rows", rows)]
     return {
         "job": _job_data(result.job),
         "search": {
@@ -428,6 +468,16 @@ def _job_data(job):
     }
 
 
+def _expected_data(row):
+    """Expected seconds of a layout with their band and parts; None each if it
+    does not fit, or if its model is simplified."""
+    names = "expected_seconds", "expected_band", "expected_parts"
+    if not row.fits or row.job.model.simplified:
+        return dict.fromkeys(names)
+    step, parts = row.expected
+    return dict(zip(names, (step, list(row.band), parts), strict=True))
+
+
 def _row_data(row):
     """One layout as plain data.
 
@@ -441,6 +491,7 @@ def _row_data(row):
     return {
         **{k: getattr(x, k) for k in x._fields if k != "lies"},
         "lies": {k: list(on) for k, on in zip(AXES, x.lies, strict=False)},
+        **_expected_data(row),
         "seconds": row.seconds,
         "mfu": row.mfu,
         "ratio": ratio,

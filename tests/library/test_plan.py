@@ -47,9 +47,9 @@ from shardlab.plan.held import (
 )
 from shardlab.plan.layouts import CONTEXTS, SCHEDULES, arrangements, divisions
 from shardlab.plan.network import AT_REST, divisors, pace, shares
-from shardlab.plan.search import mesh_key, places
+from shardlab.plan.placing import paces, places
+from shardlab.plan.search import mesh_key
 from shardlab.plan.timing import (
-    paces,
     stage_flops,
     stage_seconds,
     token_volumes,
@@ -570,7 +570,7 @@ def test_logits_and_their_gradients_take_twelve_bytes(tp, sp):
     tokens = 4096 // layout.dp // layout.microbatches
     logits = tokens * (12 * 128 // tp + 2 * 2 * 64 // (tp if sp else 1))
     assert planner.chip_bytes(job, layout)["logits"] == same(logits)
-    kept = tokens * 4 * layer_kept(TINY, 32, tp, tp > 1)
+    kept = tokens * (4 * layer_kept(TINY, 32, tp, tp > 1) + 256 * sp)
     assert planner.chip_bytes(job, layout)["activations"] == same(kept)
 
 
@@ -1711,7 +1711,8 @@ def test_json_for_programs():
     assert first["dp"] * first["tp"] * first["pp"] * first["cp"] == 4096
     assert prod(map(prod, first["lies"].values())) == 4096
     assert isclose(sum(first["memory"].values()), first["bytes"])
-    assert said["rows"] == sorted(said["rows"], key=lambda r: r["seconds"])
+    times = [row["expected_seconds"] for row in said["rows"]]
+    assert times == sorted(times)
     assert len(json.loads(run(ASKED + " --json --rows 2")[1])["rows"]) == 2
 
 
@@ -2030,6 +2031,7 @@ def right_arguments():
         "layout_bubble": {"layout": layout, "forward": 1.0, "backward": 2.0},
         "count": {"name": "batch", "text": "3M"},
         "evaluate": both,
+        "expected_step": both,
         "forward_flops": {"model": TINY, "sequence": 32},
         "chip_bytes": both,
         "in_flight": {"layout": layout},
