@@ -21,6 +21,7 @@ from shardlab.plan import Job, arrangement, topology
 from shardlab.plan.runs import RUNS, job_run
 
 __all__ = [
+    "FOLDER",
     "Row",
     "errors",
     "model_flops",

@@ -15,7 +15,7 @@ WHICH = {
 }
 
 
-def memory_lines():
+def _memory_lines():
     """Counted and measured memory, a line for each row that has a reading."""
     lines = []
     for row in rows():
@@ -35,7 +35,7 @@ def refusals():
     return lines
 
 
-def table_lines():
+def _table_lines():
     """The errors of each prediction, table by table."""
     lines = []
     for which, words in WHICH.items():
@@ -72,8 +72,8 @@ def main(arguments=None):
     for name, speed in told["speeds"].items():
         print(f"{name:17} {speed['value']:8g} {speed['unit']:20} ", end="")
         print(speed["means"])
-    print("\n".join(table_lines()))
-    print("\nPeak memory, counted over measured:", *memory_lines(), sep="\n")
+    print("\n".join(_table_lines()))
+    print("\nPeak memory, counted over measured:", *_memory_lines(), sep="\n")
     print("\nRan, and does not fit by our count:", *refusals(), sep="\n")
     return 0
 

@@ -20,7 +20,7 @@ from shardlab.plan.expected import STORED, ledgers, seconds_of
 from shardlab.plan.runs import KERNELS
 from shardlab.plan.search import evaluate
 
-__all__ = ["SPEEDS", "Speed", "fit", "store"]
+__all__ = ["SPEEDS", "fit", "store"]
 
 AS_IT_COMES = {"overlap": "max", "efficiency": 1.0}
 AS_IT_COMES |= {"streams": False, "causal": False}
@@ -28,7 +28,7 @@ NOISE = 0.1  # of the logarithm of a published time
 MOST = 10  # rows that a table counts for at most
 
 
-class Speed(NamedTuple):
+class _Speed(NamedTuple):
     """A speed of `plan.expected`.
 
     start   where it starts
@@ -45,39 +45,41 @@ class Speed(NamedTuple):
 
 PEAK, SHOWN = "of the peak", "of its time"
 SPEEDS = {
-    "matmul_a100": Speed(0.8, 0.15, PEAK, "large matmuls on an A100"),
-    "matmul_h100": Speed(0.7, 0.15, PEAK, "large matmuls on an H100 and later"),
-    "matmul_tpu": Speed(0.85, 0.15, PEAK, "large matmuls on a TPU"),
-    "attention": Speed(
+    "matmul_a100": _Speed(0.8, 0.15, PEAK, "large matmuls on an A100"),
+    "matmul_h100": _Speed(
+        0.7, 0.15, PEAK, "large matmuls on an H100 and later"
+    ),
+    "matmul_tpu": _Speed(0.85, 0.15, PEAK, "large matmuls on a TPU"),
+    "attention": _Speed(
         *(0.45, 0.4, "of matmuls' speed"),
         "attention kernels, over scores that the causal mask leaves",
     ),
-    "between_switch": Speed(
+    "between_switch": _Speed(
         *(1.2, 0.3, "times"),
         "traffic to memory between matmuls on GPUs, over the least: each kept "
         "array written and read once",
     ),
-    "between_torus": Speed(1.2, 0.4, "times", "the same on TPUs"),
-    "launch": Speed(
+    "between_torus": _Speed(1.2, 0.4, "times", "the same on TPUs"),
+    "launch": _Speed(
         2e-5, 1.0, "seconds", "launches of a layer's kernels, in each pass"
     ),
-    "hops": Speed(
+    "hops": _Speed(
         5.0, 0.7, "times 1 microsecond", "latency of each hop of a collective"
     ),
-    "shown_tp_switch": Speed(
+    "shown_tp_switch": _Speed(
         0.7, 0.3, SHOWN, "tensor parallelism through a switch, not hidden"
     ),
-    "shown_tp_torus": Speed(
+    "shown_tp_torus": _Speed(
         0.4, 0.4, SHOWN, "tensor parallelism on a torus, not hidden by XLA"
     ),
-    "shown_fsdp": Speed(0.2, 0.6, SHOWN, "gathers and scatters of FSDP"),
-    "shown_dp": Speed(
+    "shown_fsdp": _Speed(0.2, 0.6, SHOWN, "gathers and scatters of FSDP"),
+    "shown_dp": _Speed(
         0.6, 0.5, SHOWN, "sums and gathers once a step, in and between pods"
     ),
-    "shown_tokens": Speed(
+    "shown_tokens": _Speed(
         0.7, 0.4, SHOWN, "sends of pipelines, context and expert parallelism"
     ),
-    "stragglers": Speed(
+    "stragglers": _Speed(
         0.003, 1.0, "of a step", "waiting, for each doubling of the hosts"
     ),
 }

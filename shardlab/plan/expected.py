@@ -33,9 +33,9 @@ __all__ = [
     "Ledger",
     "Pass",
     "expected_step",
-    "ledger",
     "ledgers",
     "parameters",
+    "STORED",
     "seconds_of",
     "stored",
 ]
@@ -157,15 +157,15 @@ def ledgers(job, layout):
     source   page Predicted and measured
     """
     if layout.lies:
-        return [ledger(job, layout)]
+        return [_ledger(job, layout)]
     spots = places(job.network, layout.degrees)
-    return [ledger(job, layout._replace(lies=lie)) for lie in spots]
+    return [_ledger(job, layout._replace(lies=lie)) for lie in spots]
 
 
 # ---- what is counted ---------------------------------------------------------
 
 
-def ledger(job, layout):
+def _ledger(job, layout):
     """What a step asks of the chip that has most to do.
 
     job      Job

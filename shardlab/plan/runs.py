@@ -11,6 +11,7 @@ from shardlab.plan.published import PUBLISHED, mesh_of
 from shardlab.plan.search import evaluate, search
 
 __all__ = [
+    "KERNELS",
     "PAPER",
     "RUNS",
     "SECOND",

@@ -29,6 +29,7 @@ LAYERS = {
     "shardlab/grading/cluster.py": {"cluster"},
     "shardlab/grading": {"grade"},
     "shardlab/authoring": {"grade", "book"},
+    "shardlab/measured": {"fit"},
     # Films are templates; JupyterLab, which everybody has, brings jinja2.
     "shardlab": set(),
     "tools/setup.py": set(),
