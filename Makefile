@@ -34,6 +34,7 @@ notebooks: setup  ## regenerate chapters/, solutions/ and exercises/ from book/
 	@$(PY) -m tools.back_matter
 	@$(PY) -m tools.api
 	@$(PY) -m tools.machines
+	@$(PY) -m tools.predicted
 	@$(PY) -m tools.strategies
 	@$(PY) -m tools.status
 	@$(PY) -m tools.checks
@@ -52,7 +53,7 @@ test-long: programs  ## what takes longer: solutions, attacks, classes, ...
 	@$(TESTS) $(NOTEBOOKS) --long -m long --mutants $(or $(MUTANTS),all) tests solutions
 	@$(TESTS) --dist worksteal --suite whole -m whole tests/grading
 
-PAGES = api back_matter bibliography elsewhere in_practice machines
+PAGES = api back_matter bibliography elsewhere in_practice machines predicted
 
 check: setup  ## the quick tests, for an author at work (under a minute)
 	@$(TESTS) --dist loadfile --quick tests/style tests/library tests/strategies \

@@ -31,7 +31,7 @@ PAGES = {
     "planning": (
         "Notation, machines, plans and pictures",
         "What chapters put together.",
-        ("notation", "hw", "models", "matmul", "plan", "plot"),
+        ("notation", "hw", "models", "matmul", "plan", "measured", "plot"),
     ),
     "strategies": (
         "Strategies",
