@@ -15,6 +15,7 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import agreement, cost, count
 from shardlab.agreement import main
 from shardlab.count.records import VOLUME
+from tests.each import each
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +130,7 @@ LIKE = {
 }
 
 
-@pytest.mark.parametrize("name", agreement.STRATEGIES)
+@each("name", agreement.STRATEGIES)
 def test_each_part_of_a_step_moves_what_its_strategy_needs(name):
     parts = agreement.counts(name, 64, 64, 128, 4, 4)
     kinds = tuple({c.kind for c in part} for part in parts)

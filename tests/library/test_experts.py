@@ -11,6 +11,7 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import cost, ring
 from shardlab.hw import H100, V5P
 from shardlab.strategies import dropless, expert, layer, moe, routing
+from tests.each import each
 
 Z, E, B, D, F = 4, 8, 32, 8, 12
 AUTO = (AxisType.Auto,)
@@ -182,7 +183,7 @@ def test_a_bias_rises_where_visits_are_few():
     assert list(moved) == [-0.5, 0, 0, 0.5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda s: routing.choose(s, 9), "k must be at most 8, got 9"),
@@ -237,8 +238,8 @@ def test_the_layer_that_is_trained_is_the_layer_that_is_cut(arrays):
 # ---- on the way --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(5,), (8,), (2, 4), (4, 4), (2, 3, 4)])
-@pytest.mark.parametrize("wrap", [True, False])
+@each("sizes", [(5,), (8,), (2, 4), (4, 4), (2, 3, 4)])
+@each("wrap", [True, False])
 def test_even_parts_load_links_as_an_all_to_all_does(sizes, wrap):
     N = int(np.prod(sizes))
     links = ring.uneven_exchange(np.full((N, N), 2.0), sizes, wrap)

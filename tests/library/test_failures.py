@@ -13,6 +13,7 @@ from shardlab.strategies import adam
 from shardlab.transformer import faults, training
 from shardlab.transformer import model as decoder
 from shardlab.transformer.evidence import TINY
+from tests.each import each
 
 pytestmark = pytest.mark.slow
 
@@ -47,9 +48,9 @@ def test_young_is_good_while_a_checkpoint_is_short():
     assert cost.daly_interval(2 * M, M) == M
 
 
-@pytest.mark.parametrize("restart", [0.0, 400.0])
-@pytest.mark.parametrize("write", [0.0, 300.0])
-@pytest.mark.parametrize("interval", [200.0, 1200.0, 8000.0])
+@each("restart", [0.0, 400.0])
+@each("write", [0.0, 300.0])
+@each("interval", [200.0, 1200.0, 8000.0])
 def test_goodput_is_what_is_simulated(interval, write, restart):
     run = interval, 60.0, M, restart, write
     found = failures.goodput(*run, failures=200_000, seed=3)
@@ -98,7 +99,7 @@ def test_one_chip_waits_for_nobody():
     assert cost.hit_share(100, 0) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: failures.play(0, 1, 1, 0, 1), "interval must be"),

@@ -29,6 +29,7 @@ from shardlab.memory import (
     state_bytes,
     state_terms,
 )
+from tests.each import each
 
 # Sums of a few products of floats: each rounds once, so a few parts in 1e16.
 near = pytest.approx
@@ -74,7 +75,7 @@ def test_7_5_billion_parameters_on_64_devices(zero, gigabytes):
     assert sum(state_terms(7.5e9, 64, zero).values()) == gigabytes * 1e9
 
 
-@pytest.mark.parametrize(
+@each(
     ("hbm", "N", "zero", "recipe", "billions"),
     [
         pytest.param(80, 8, 0, "mixed-precision", 5.0, id="EC-12-DP-16"),
@@ -492,7 +493,7 @@ def test_the_first_step_has_no_moments_until_its_update():
 # ---- bad input --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "sentence"),
     [
         (lambda: Recipe(2, 2, -1, 4, 4), "master must be a finite number"),
@@ -618,7 +619,7 @@ def in_words(value):
     return "1e400" if value == 10**400 else repr(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "argument"),
     [(f, name) for f, right in RIGHT.items() for name in right],
 )
@@ -648,7 +649,7 @@ def test_every_function_is_spoilt():
     assert {*RIGHT} == public - {"Kept"}
 
 
-@pytest.mark.parametrize("in_flight", [5, {0: 2}, b"21", "21", None, ()])
+@each("in_flight", [5, {0: 2}, b"21", "21", None, ()])
 def test_counts_in_flight_are_a_list(in_flight):
     with pytest.raises(ValueError, match="^in_flight must be a list"):
         stage_activation_bytes(8, 4, in_flight)

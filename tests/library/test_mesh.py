@@ -8,6 +8,7 @@ import pytest
 from shardlab import cost, evidence
 from shardlab.transformer import mesh
 from shardlab.transformer.evidence import of_mesh
+from tests.each import each
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ def test_mesh_volume_grows_by_the_bubble():
     assert staged.stages.forward == 3 / 2 * 2 * 64 * 32 / 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "message"),
     [
         (SIZES[:5], "sizes must be the six numbers L, D, F, h, kv, vocab, got"),
@@ -52,7 +53,6 @@ def test_mesh_volume_grows_by_the_bubble():
         ((*SIZES[:4], True, 40), "sizes[4], kv, must be a finite number"),
         ((10**31, *SIZES[1:]), "sizes[0], L, must be from 1e-30 to 1e+30"),
     ],
-    ids=str,
 )
 def test_sizes_that_are_refused(sizes, message):
     with pytest.raises(ValueError, match="^" + re.escape(message)):

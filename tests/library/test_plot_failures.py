@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 
 from shardlab import cost, failures, plot
 from shardlab.plot.axes import POINT
+from tests.each import each
 from tests.library.drawn import texts
 
 
@@ -147,7 +148,7 @@ def test_a_block_is_found_where_it_lay_before():
     assert {"vocab, cut 4 ways by Y", "D, cut 2 ways by X"} < {*texts(ax)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: plot.failing_runs({}), "runs must be a dict"),

@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 
 from shardlab import hw, matmul, memory, pipeline, plot, ring, switch
 from shardlab.plot.rounds import reached
+from tests.each import each
 from tests.library.drawn import texts
 
 VOLUMES = {
@@ -403,7 +404,7 @@ def test_the_order_that_moves_least_is_marked():
         plot.cut_orders({})
 
 
-@pytest.mark.parametrize(
+@each(
     ("draw", "message"),
     [
         (lambda: plot.outer_products(9), "chips must be 2 to 5, got 9"),

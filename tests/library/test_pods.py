@@ -22,6 +22,7 @@ from shardlab.strategies import (
     zero1,
     zero2,
 )
+from tests.each import each
 
 INSIDE = {
     "dp": dp,
@@ -69,8 +70,8 @@ def expected():
     return loss, dTmp @ W_in.T, In.T @ dTmp, (In @ W_in).T @ dOut
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (4, 2, 1)], ids=str)
-@pytest.mark.parametrize("name", INSIDE)
+@each("sizes", [(2, 2, 2), (4, 2, 1)])
+@each("name", INSIDE)
 def test_loss_and_gradients_are_those_of_one_chip(name, sizes):
     strategy = pods.across(INSIDE[name])
     passes = jax.jit(block.gradients(strategy, devices(sizes)))
@@ -119,8 +120,8 @@ def counted(name, sizes):
     return both, count.collectives(update, *gradients, *states)
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (4, 8, 2), (16, 4, 4)], ids=str)
-@pytest.mark.parametrize("name", INSIDE)
+@each("sizes", [(2, 2, 2), (4, 8, 2), (16, 4, 4)])
+@each("name", INSIDE)
 def test_what_crosses_is_the_gradient_of_one_chip(name, sizes):  # T6.5, T6.6
     _, X, Y = sizes
     cut = {"dp": 1, "tp": Y, "megatron": Y, "fsdp_tp": X * Y}.get(name, X)

@@ -12,6 +12,7 @@ from bench.wire import namespaces
 from shardlab import processes
 from shardlab.processes import __main__ as command
 from shardlab.processes import child, launch
+from tests.each import each
 
 PATIENCE = 60  # seconds within which something must be gone; it takes none
 REPEATED = 20
@@ -205,7 +206,7 @@ def refused():
     yield Path("nowhere.py"), ValueError, "nowhere.py"
 
 
-@pytest.mark.parametrize(("program", "kind", "said"), list(refused()))
+@each(("program", "kind", "said"), list(refused()))
 def test_what_is_no_program_is_refused(program, kind, said):
     with pytest.raises(kind, match=said):
         launch(program, 1)

@@ -38,6 +38,7 @@ from shardlab.strategies import (
 from shardlab.strategies.loss import squared_error
 from shardlab.strategies.pipeline import gpipe
 from tests.compiling import compiled
+from tests.each import each
 
 ALL = [one_chip, dp, zero1, zero2, fsdp, tp, megatron, fsdp_tp]
 SHARDED = ALL[1:]
@@ -114,8 +115,8 @@ def assert_exact(got):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("sizes", [(4, 2), *map(slowly, MESHES[1:])], ids=str)
-@pytest.mark.parametrize("strategy", ALL, ids=name_of)
+@pytest.mark.parametrize("sizes", [(4, 2), *map(slowly, MESHES[1:])])
+@each("strategy", ALL)
 def test_loss_and_gradients_are_those_of_one_chip(strategy, sizes):
     passes = jax.jit(block.gradients(strategy, devices(sizes)))
     assert_exact(passes(*integers()))
@@ -230,7 +231,7 @@ def test_weights_move_against_their_gradients():
     np.testing.assert_allclose(v, 0.999 * 0.001 * dW**2, rtol=1e-6)
 
 
-@pytest.mark.parametrize("strategy", ALL, ids=name_of)
+@each("strategy", ALL)
 def test_results_keep_the_precision_of_the_weights(strategy):
     mesh = chips(2, 2)
     args = block.arguments(strategy, mesh, 8, 8, 8)
@@ -296,8 +297,8 @@ def assert_agreement(row, b, d, f, x, y):
     return both
 
 
-@pytest.mark.parametrize("row", ROWS)
-@pytest.mark.parametrize(
+@each("row", ROWS)
+@each(
     "mesh",
     [
         pytest.param((512, 8), id="4096 chips"),
@@ -336,7 +337,7 @@ def test_the_two_axes_of_fsdp_and_tp_carry_what_they_should():
     assert count.volume(both, "Y") != 12 * b * d // x
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "expected"),
     [
         pytest.param("T1.9", ["all_reduce X"] * 2, id="T1.3"),
@@ -412,8 +413,8 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("regather", [False, True])
-@pytest.mark.parametrize("name", TYPED)
+@each("regather", [False, True])
+@each("name", TYPED)
 def test_types_count_as_the_strategy_written_by_hand(name, regather):
     strategy, sizes = TYPED[name], (2**12, 2**10, 2**11)
     again = {"regather": regather, "kept": not regather}
@@ -484,7 +485,7 @@ def test_bytes_held_are_those_of_the_zero_figure(strategy, whole_gradients, GB):
 # --- bad input ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("strategy", "sizes", "message"),
     [
         (dp, (6, 8, 8), r"In of shape \(6, 8\): 6 must be divisible by axis X"),
@@ -940,7 +941,7 @@ def test_results_of_attention_keep_its_precision(strategy):
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         pytest.param({"K": None}, "sizes must be of Q, K, V", id="missing"),

@@ -21,6 +21,7 @@ from shardlab.transformer import (
 )
 from shardlab.transformer import evidence as seen
 from shardlab.transformer.evidence import TINY, B
+from tests.each import each
 from tools import strategies as page
 
 pytestmark = pytest.mark.slow
@@ -293,7 +294,7 @@ def test_a_real_model_on_4096_chips():
     assert sum(map(np.prod, shapes)) == plan.params(llama) + gains
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@each("name", STRATEGIES)
 def test_both_passes_begin_with_the_forward_pass(name):
     mesh = evidence.no_devices({"X": 2, "Y": 2})
     batch = training.arguments(name, mesh, TINY, B)[:3]
@@ -475,7 +476,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@each("case", WRONG)
 def test_bad_input_is_named(case):
     call, message = WRONG[case]
     with pytest.raises(ValueError, match=message):

@@ -29,6 +29,7 @@ from shardlab import (
     ring,
 )
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp, zero1
+from tests.each import each
 
 V4P, V5E, V5P = hw.V4P, hw.V5E, hw.V5P
 LLAMA_2_13B = 13_015_449_600
@@ -75,9 +76,7 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("array", "expected"), [pytest.param(*w, id=i) for i, w in HELD.items()]
-)
+@each(("array", "expected"), [pytest.param(*w, id=i) for i, w in HELD.items()])
 def test_bytes_on_each_device(array, expected):
     assert count.held(array) == expected  # whole bytes, so no tolerance
 
@@ -147,7 +146,7 @@ MATMULS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("f", "A", "B", "expected"),
     [pytest.param(*w, id=i) for i, w in MATMULS.items()],
 )
@@ -477,7 +476,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"), [pytest.param(*w, id=i) for i, w in NUMBERS.items()]
 )
 def test_worked_number(value, expected):
@@ -539,7 +538,7 @@ PROGRAMS = {  # strategy, part (0 forward, 1 backward, 2 update), kinds
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "part", "expected"),
     [pytest.param(*w, id=i) for i, w in PROGRAMS.items()],
 )
@@ -620,9 +619,7 @@ BYTES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [pytest.param(*w, id=i) for i, w in BYTES.items()]
-)
+@each(("value", "expected"), [pytest.param(*w, id=i) for i, w in BYTES.items()])
 def test_worked_bytes(value, expected):
     # Whole bytes exactly; floats as `near` and `printed` say.
     assert value == expected
@@ -688,7 +685,7 @@ GALLERY = {  # of bytes of A[8, 16] on a 2 x 2 mesh: each device's, and copies
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "local", "copies"),
     [pytest.param(*w, id=i) for i, w in GALLERY.items()],
 )
