@@ -66,6 +66,7 @@ class Visit(NamedTuple):
     nodes        its elements
     mathematics  as `unseen_mathematics`
     pictures     as `broken_pictures`
+    wider        `overflow` of a window as narrow as a phone
     """
 
     asked: list
@@ -74,6 +75,7 @@ class Visit(NamedTuple):
     nodes: int
     mathematics: list
     pictures: list
+    wider: int
 
 
 def visits(context, urls):
@@ -109,8 +111,16 @@ def visits(context, urls):
             elements(page),
             unseen_mathematics(page),
             broken_pictures(page),
+            narrowed(page),
         )
     return found
+
+
+def narrowed(page):
+    """`overflow` of a page whose window becomes as narrow as a phone."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    return overflow(page)
 
 
 def elements(page):
