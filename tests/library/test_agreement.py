@@ -7,7 +7,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from jax import P, lax
 from jax.sharding import AbstractMesh, AxisType
@@ -17,8 +17,8 @@ from shardlab.agreement import main
 from shardlab.count.records import VOLUME
 from tests.each import each
 
-pytestmark = pytest.mark.slow
-
+# A fault shows at every size; to look for the smallest takes minutes.
+FEW = {"max_examples": 4, "phases": (Phase.explicit, Phase.generate)}
 BLOCK = {"B": 2**20, "D": 8192, "F": 28_672, "X": 512, "Y": 8}
 REAL = BLOCK | {"Z": 8, "H": 64, "G": 8, "E": 64, "k": 2, "m": 32}
 
@@ -36,7 +36,7 @@ def test_it_counts_the_same_whatever_mesh_is_set():
         assert agreement.counts(*sizes) == plain
 
 
-@settings(max_examples=10)
+@settings(**FEW)
 @given(*(st.integers(1, 20) for _ in "bdf"), *(st.integers(2, 8) for _ in "xy"))
 def test_they_agree_at_any_size(b, d, f, x, y):
     n = x * y
@@ -61,7 +61,8 @@ def layer_rows(b, d, f, x, y, z, h, g, e, k, m):
     return agreement.layer_rows(agreement.layer_sizes(B, D, F, x, y, **sizes))
 
 
-@settings(max_examples=8)
+@pytest.mark.slow
+@settings(**FEW)
 @given(**{name: st.integers(*ends) for name, ends in LAYERS.items()})
 def test_context_experts_sequence_and_stages_agree_at_any_size(**sizes):
     rows = layer_rows(**sizes)
@@ -200,6 +201,7 @@ def test_a_difference_shows():
     assert last.split() == ["dp", "backward", "X", "16", "8", "0.5", "7"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_every_strategy_with_ratio_one(capsys):
     main([])
     title, _, head, *lines = capsys.readouterr().out.splitlines()
@@ -213,6 +215,7 @@ def test_the_command_prints_every_strategy_with_ratio_one(capsys):
         assert ratio == "1"
 
 
+@pytest.mark.slow
 def test_the_command_runs_from_the_shell():
     command = [
         sys.executable,

@@ -327,9 +327,14 @@ def test_small_matmul_of_problem_5():  # S10.5
 
 
 def test_hbm_breaks_the_tie_of_problem_5():  # S10.5
-    weights, In = 2 * J_ * K_ / V5P.hbm_bw, 2 * I_ * J_ / V5P.hbm_bw
+    def read(size):  # seconds in which so many bytes come from HBM
+        return size * hw.hbm_intensity(V5P) / V5P.flops
+
+    weights, In = read(2 * J_ * K_), read(2 * I_ * J_)
     assert [microseconds(t, 0) for t in (In, weights / 64)] == [6, 3]
     assert microseconds(weights, 0) == 192
+    shared = cost.t_matmul_gather(I_, J_, K_, 64, V5P, n_axes=3)
+    assert In + weights / 64 < shared.math < weights
 
 
 # ---- problem 6: three shardings on a v5e 4 x 4 -------------------------------

@@ -1,5 +1,6 @@
 """Every strategy: right numbers, and exactly the bytes that were predicted."""
 
+import itertools
 from fractions import Fraction
 from functools import cache
 
@@ -242,135 +243,54 @@ def test_results_keep_the_precision_of_the_weights(strategy):
     assert {x.dtype for x in (loss, *state_in)} == {jnp.dtype("float32")}
 
 
-# --- bytes, by the formulas ---------------------------------------------------
-
-
-def passes(b, d, f, x, y):
-    """Closed forms in bytes of bf16: strategy, options, forward, the rest.
-
-    The rest is the backward pass and, for ZeRO-1 and -2, the weights that
-    are gathered after the optimiser's step.
-    """
-    again, kept = {"regather": True}, {"kept": True}
-    b_x, f_y = Fraction(b, x), Fraction(f, y)
-    mixed = 4 * b_x * d + 4 * d * f_y
-    return {
-        "N11": (one_chip, {}, 0, 0),
-        "T1.9": (dp, {}, 0, 8 * d * f),
-        "C3.9": (zero1, {}, 0, 4 * d * f + 4 * d * f),
-        "C3.10": (zero2, {}, 0, 4 * d * f + 4 * d * f),
-        "T7.5 FSDP": (fsdp, {}, 4 * d * f, 8 * d * f),
-        "T2.3 kept": (fsdp, kept, 4 * d * f, 4 * d * f),
-        "T3.5": (tp, {}, 4 * b * d, 4 * b * d),
-        "T3.3 again": (tp, again, 4 * b * d, 6 * b * d),
-        "C4.14": (megatron, {}, 4 * b * d, 4 * b * d),
-        "T4.4": (fsdp_tp, {}, mixed, 4 * b_x * d + 8 * d * f_y),
-        "T4.2 again": (fsdp_tp, again, mixed, 6 * b_x * d + 8 * d * f_y),
-        "T4.2 kept": (fsdp_tp, kept, mixed, 4 * b_x * d + 4 * d * f_y),
-    }
-
-
-ROWS = list(passes(1, 1, 1, 1, 1))
-
-
-def counted(row, b, d, f, x, y):
-    """Counted records of the forward pass, and of the whole step."""
-    strategy, options, *_ = passes(b, d, f, x, y)[row]
-    mesh = chips(x, y)
-    args = block.arguments(strategy, mesh, b, d, f)
-    states = block.states(strategy, mesh, d, f)
-    forward = block.forward(strategy, mesh)
-    step = block.train(strategy, mesh, **options)
-    In, _, *weights = args
-    return (
-        count.collectives(forward, In, *weights),
-        count.collectives(step, *args, *states),
-    )
-
-
-def assert_agreement(row, b, d, f, x, y):
-    """Formula and count, forward and whole, with ratio exactly 1."""
-    _, _, forward, rest = passes(b, d, f, x, y)[row]
-    one, both = counted(row, b, d, f, x, y)
-    assert count.volume(one) == forward
-    assert count.volume(both) == forward + rest
-    return both
-
-
-@each("row", ROWS)
-@each(
-    "mesh",
-    [
-        pytest.param((512, 8), id="4096 chips"),
-        pytest.param((4, 2), id="8 chips"),
-        pytest.param((2, 2), id="4 chips"),
-        pytest.param((16, 256), id="more over Y"),
-    ],
-)
-def test_formula_and_count_agree_at_real_sizes(row, mesh):
-    assert_agreement(row, 2**20, 8192, 28_672, *mesh)
-
-
-@settings(max_examples=40)
-@given(
-    st.sampled_from(ROWS),
-    *(st.integers(1, 30) for _ in "bdf"),
-    *(st.integers(2, 12) for _ in "xy"),
-)
-def test_formula_and_count_agree_at_any_size(row, b, d, f, x, y):
-    moved = assert_agreement(row, b * x * y, d * x * y, f * x * y, x, y)
-    # What leaves a device is the volume by the ring's factor of each axis.
-    for axis, N in (("X", x), ("Y", y)):
-        ring = Fraction(N - 1, N)
-        assert count.sent(moved, axis) == ring * count.volume(moved, axis)
+# --- bytes; test_agreement.py holds all of them against `cost` ----------------
 
 
 def test_the_two_axes_of_fsdp_and_tp_carry_what_they_should():
     # T4.3: FSDP moves weights, cut by Y; TP moves activations, cut by X.
     b, d, f, x, y = 2**20, 8192, 28_672, 512, 8
-    forward, both = counted("T4.4", b, d, f, x, y)
+    forward, backward, _ = agreement.counts("fsdp_tp", b, d, f, x, y)
     assert count.volume(forward, "X") == 4 * d * f // y
     assert count.volume(forward, "Y") == 4 * b * d // x
-    assert count.volume(both, "X") == 12 * d * f // y
-    assert count.volume(both, "Y") == 8 * b * d // x
-    # and not 4BD/X + 8BD/X, as the sources' table says
-    assert count.volume(both, "Y") != 12 * b * d // x
+    assert count.volume(backward, "X") == 8 * d * f // y
+    # and not 8BD/X, as the sources' table says
+    assert count.volume(backward, "Y") == 4 * b * d // x
 
 
 @each(
-    ("row", "expected"),
+    ("name", "expected"),
     [
-        pytest.param("T1.9", ["all_reduce X"] * 2, id="T1.3"),
+        pytest.param("dp", ["all_reduce X"] * 2, id="T1.3"),
         pytest.param(
-            "T7.5 FSDP",
+            "fsdp",
             ["all_gather X"] * 2 + ["reduce_scatter X", "all_gather X"] * 2,
             id="T2.3",
         ),
         pytest.param(
-            "T3.3 again",
+            "tp, In gathered again",
             ["all_gather Y", "reduce_scatter Y"]
             + ["all_gather Y"] * 2
             + ["reduce_scatter Y"],
             id="T3.3",
         ),
         pytest.param(
-            "T4.2 again",
+            "fsdp_tp, In gathered again",
             ["all_gather Y", "all_gather X", "all_gather X"]
             + ["reduce_scatter Y", "all_gather Y"]
             + ["reduce_scatter X", "all_gather X", "all_gather Y"]
             + ["reduce_scatter X", "all_gather X", "reduce_scatter Y"],
             id="T4.2",
         ),
-        pytest.param("C4.14", ["all_reduce Y"] * 2, id="C4.14"),
+        pytest.param("megatron", ["all_reduce Y"] * 2, id="C4.14"),
         pytest.param(
-            "C3.9",
+            "zero1",
             ["reduce_scatter X"] * 2 + ["all_gather X"] * 2,
             id="C3.9",
         ),
     ],
 )
-def test_collectives_come_in_the_order_of_the_algorithm(row, expected):
-    _, moved = counted(row, 16, 16, 16, 4, 2)
+def test_collectives_come_in_the_order_of_the_algorithm(name, expected):
+    moved = itertools.chain(*agreement.counts(name, 16, 16, 16, 4, 2))
     assert [" ".join([c.kind, *c.axes]) for c in moved] == expected
 
 
