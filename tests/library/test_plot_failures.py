@@ -57,13 +57,6 @@ def test_a_recovery_is_as_long_as_its_steps():
     assert found.count("swap") == 1  # in the short bar there is no room
 
 
-def test_a_recovery_ends_with_its_share_of_the_time():
-    names = ("notice", "swap", "start", "load", "compile", "redo")
-    budgets = {"all alike": dict.fromkeys(names, 2)}
-    found = texts(plot.recoveries(budgets, between=120))
-    assert "12.0 min, 10.0%" in found
-
-
 def test_lost_shares_are_as_long_as_they_are():
     groups = {
         "small": {"a": (1, 2, 3)},
