@@ -11,6 +11,7 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import cost, ring
 from shardlab.hw import H100, V5P
 from shardlab.strategies import dropless, expert, layer, moe, routing
+from tests.compiling import compiled
 from tests.each import each
 
 Z, E, B, D, F = 4, 8, 32, 8, 12
@@ -54,7 +55,7 @@ def squares(f, *arrays):
     def loss(*arrays):
         return (f(*arrays) ** 2).sum()
 
-    return jax.jit(jax.value_and_grad(loss, range(4)))(*arrays)
+    return compiled(jax.value_and_grad(loss, range(4)))(*arrays)
 
 
 def sent_one_by_one(rows, space, my, out, their, into, *, axis_name):

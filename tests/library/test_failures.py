@@ -13,6 +13,7 @@ from shardlab.strategies import adam
 from shardlab.transformer import faults, training
 from shardlab.transformer import model as decoder
 from shardlab.transformer.evidence import TINY
+from tests.compiling import compiled
 from tests.each import each
 
 pytestmark = pytest.mark.slow
@@ -156,7 +157,7 @@ def run():
     axis = (AxisType.Auto,)
     devices = jax.devices()[:8]
     mesh = jax.make_mesh((8,), ("X",), axis_types=axis, devices=devices)
-    step = jax.jit(faults.train(mesh, TINY.context))
+    step = compiled(faults.train(mesh, TINY.context))
     rng = np.random.default_rng(4)
     batch = rng.integers(0, TINY.vocab, (2, 8 * TINY.context), dtype=np.int32)
     start = jax.tree.map(adam.start, decoder.start(TINY))
@@ -179,7 +180,7 @@ def test_without_a_fault_it_is_data_parallelism(run):
     steps, batch, start = run
     seen, states = steps(faults.NOWHERE)
     mesh = evidence.devices({"X": 8, "Y": 1})
-    plain, W = jax.jit(training.train("dp", mesh, TINY.context)), None
+    plain, W = compiled(training.train("dp", mesh, TINY.context)), None
     W, held = decoder.start(TINY), start
     for loss, different in seen:
         parts, W, held = plain(*batch, W, held)

@@ -22,6 +22,7 @@ from shardlab.strategies import (
     zero1,
     zero2,
 )
+from tests.compiling import compiled
 from tests.each import each
 
 INSIDE = {
@@ -74,7 +75,7 @@ def expected():
 @each("name", INSIDE)
 def test_loss_and_gradients_are_those_of_one_chip(name, sizes):
     strategy = pods.across(INSIDE[name])
-    passes = jax.jit(block.gradients(strategy, devices(sizes)))
+    passes = compiled(block.gradients(strategy, devices(sizes)))
     loss, *gradients = passes(*integers())
     wanted, *exact = expected()
     assert np.asarray(loss, np.float64).sum() == wanted
@@ -92,9 +93,9 @@ def test_a_step_makes_the_same_weights_in_every_pod():
     ]
     states = jax.tree.map(np.float32, moments)
     args = (In, Target, W_in, W_out, *states)
-    one = jax.jit(block.train(one_chip, devices((8, 1, 1))))(*args)
+    one = compiled(block.train(one_chip, devices((8, 1, 1))))(*args)
     step = block.train(pods.across(fsdp), devices((2, 4, 1)))
-    found = jax.jit(step)(*args)
+    found = compiled(step)(*args)
     for new, wanted in zip(
         jax.tree.leaves(found[1:]), jax.tree.leaves(one[1:]), strict=True
     ):
@@ -160,7 +161,7 @@ def test_cut_cross_gather_is_an_all_reduce(sizes):
         in_specs=P(("P", "X")),
         out_specs=P(),
     )
-    np.testing.assert_array_equal(jax.jit(program)(terms), terms.sum(0))
+    np.testing.assert_array_equal(compiled(program)(terms), terms.sum(0))
     moved = count.collectives(program, terms)
     assert count.volume(moved, "P") == (2 * 4 * 24 // X if n_pods > 1 else 0)
     assert count.volume(moved, "X") == (2 * 4 * 24 if X > 1 else 0)
@@ -205,7 +206,7 @@ def test_types_give_the_same_numbers_and_bytes(n_pods, X):
     mesh, args = laid(X, n_pods)
     passes = typed.gradients(typed.pods, regather=True)
     with jax.set_mesh(mesh):
-        _, *found = jax.jit(passes)(*args)
+        _, *found = compiled(passes)(*args)
         moved = count.collectives(passes, *args)
         byhand = count.collectives(
             block.gradients(pods.across(fsdp), mesh), *args

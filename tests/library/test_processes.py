@@ -15,7 +15,7 @@ from shardlab.processes import child, launch
 from tests.each import each
 
 PATIENCE = 60  # seconds within which something must be gone; it takes none
-REPEATED = 20
+REPEATED = 5
 
 
 def gone(*pids):
@@ -511,7 +511,7 @@ def test_a_strategy_runs_unchanged_over_processes(strategy):
 
 
 @pytest.mark.long
-def test_twenty_runs_in_a_row():
+def test_several_runs_in_a_row():
     for n in range(REPEATED):
         run = launch(total, 2, 4, ([float(n)] * 8,), echo=None)
         assert run.results == [[8.0 * n, 4]] * 2

@@ -119,7 +119,7 @@ def assert_exact(got):
 @pytest.mark.parametrize("sizes", [(4, 2), *map(slowly, MESHES[1:])])
 @each("strategy", ALL)
 def test_loss_and_gradients_are_those_of_one_chip(strategy, sizes):
-    passes = jax.jit(block.gradients(strategy, devices(sizes)))
+    passes = compiled(block.gradients(strategy, devices(sizes)))
     assert_exact(passes(*integers()))
 
 
@@ -139,7 +139,7 @@ CHOSEN = [(strategy, how) for strategy in CHOICES for how in CHOICES[strategy]]
 @pytest.mark.parametrize(("strategy", "how"), CHOSEN, ids=str)
 def test_what_is_kept_changes_no_number(strategy, how):
     passes = block.gradients(strategy, devices((4, 2)), **how)
-    assert_exact(jax.jit(passes)(*integers()))
+    assert_exact(compiled(passes)(*integers()))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_an_option_that_a_layer_does_not_take_is_refused():
 @pytest.mark.parametrize("strategy", ALL, ids=name_of)
 def test_the_forward_pass_is_that_of_one_chip(strategy):
     In, _, W_in, W_out = integers()
-    Out = jax.jit(block.forward(strategy, devices((4, 2))))(In, W_in, W_out)
+    Out = compiled(block.forward(strategy, devices((4, 2))))(In, W_in, W_out)
     np.testing.assert_array_equal(np.asarray(Out), In @ W_in @ W_out)
 
 
@@ -200,7 +200,7 @@ def trained(strategy, sizes):
     In, Target, W_in, W_out = integers()
     state_in = (W_in, 1e4 * normal(5, D, F), 1e8 * normal(6, D, F) ** 2 + 1e8)
     state_out = (W_out, 1e4 * normal(7, F, D), 1e8 * normal(8, F, D) ** 2 + 1e8)
-    step = jax.jit(block.train(strategy, devices(sizes)))
+    step = compiled(block.train(strategy, devices(sizes)))
     return step(In, Target, W_in, W_out, state_in, state_out)
 
 
@@ -373,7 +373,7 @@ def test_types_compute_what_one_chip_computes(name, regather):
     ]
     passes = typed.gradients(getattr(typed, name), regather)
     with jax.set_mesh(mesh):
-        Out, *gradients = jax.jit(passes)(*args)
+        Out, *gradients = compiled(passes)(*args)
     dOut = np.asarray(Out) - integers()[1]
     assert_exact([(dOut**2).sum() / 2, *gradients])
 

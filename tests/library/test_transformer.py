@@ -21,6 +21,7 @@ from shardlab.transformer import (
 )
 from shardlab.transformer import evidence as seen
 from shardlab.transformer.evidence import TINY, B
+from tests.compiling import compiled
 from tests.each import each
 from tools import strategies as page
 
@@ -168,7 +169,7 @@ def test_a_training_step_is_that_of_one_chip(name):
 
 def test_the_forward_pass_alone_gives_the_same_loss():
     mesh = evidence.devices(evidence.chips_of("dp"))
-    parts = jax.jit(training.forward("dp", mesh, T))(*seen.data())
+    parts = compiled(training.forward("dp", mesh, T))(*seen.data())
     (wanted, *_), _ = seen.ran("dp")
     assert np.asarray(parts) == pytest.approx(np.asarray(wanted), rel=CLOSE)
 
