@@ -13,7 +13,7 @@ from tools import page as built
 
 CHAPTER = "chapters/01_sharded_arrays"
 BAD = """<article><img src="http://nowhere.invalid/x.png" alt="a picture">
-<span class="math"></span><p style="width: 1000px"></p>
+<span class="math"></span><p style="width: 1000px">wide</p>
 <script>no_such_name()</script></article>"""
 TOGETHER = 4  # pages that are visited at a time
 
@@ -75,7 +75,7 @@ def test_a_visit_sees_what_is_wrong(tmp_path, chromium):
     context = chromium.new_context()
     seen = look.visits(context, urls)
     context.close()
-    assert seen["good"] == ([], [], 0, 5, [], [], 0)
+    assert seen["good"] == ([], [], 0, 5, 0, [], [])
     assert seen["bad"].asked == ["http://nowhere.invalid/x.png"]
     assert any("no_such_name" in words for words in seen["bad"].said)
     assert seen["bad"].nodes == 10
