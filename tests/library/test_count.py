@@ -1670,9 +1670,9 @@ def test_branches_that_permute_otherwise_do_not_say_who_sends():
 @each("bad", [None, -1, 1.5, "0", True, float("nan"), [0]])
 def test_between_refuses_what_is_no_position(bad):
     moved = mixed()
-    with pytest.raises(ValueError, match="source must be a whole number"):
+    with pytest.raises(ValueError, match="source must be a"):
         count.between(moved, bad, 0, "X")
-    with pytest.raises(ValueError, match="destination must be a whole number"):
+    with pytest.raises(ValueError, match="destination must be a"):
         count.between(moved, 0, bad, "X")
     with pytest.raises(ValueError, match="axes must be names of mesh axes"):
         count.between(moved, 0, 0, None)

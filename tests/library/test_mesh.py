@@ -48,9 +48,9 @@ def test_mesh_volume_grows_by_the_bubble():
         (SIZES[:5], "sizes must be the six numbers L, D, F, h, kv, vocab, got"),
         ((*SIZES, 1), "sizes must be the six numbers"),
         ("432486", "sizes must be the six numbers"),
-        ((4, 0, *SIZES[2:]), "sizes[1], D, must be a finite number above 0"),
-        ((*SIZES[:5], None), "sizes[5], vocab, must be a finite number"),
-        ((*SIZES[:4], True, 40), "sizes[4], kv, must be a finite number"),
+        ((4, 0, *SIZES[2:]), "sizes[1], D, must be a"),
+        ((*SIZES[:5], None), "sizes[5], vocab, must be a"),
+        ((*SIZES[:4], True, 40), "sizes[4], kv, must be a"),
         ((10**31, *SIZES[1:]), "sizes[0], L, must be from 1e-30 to 1e+30"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_layout_that_does_not_fit_is_refused(layout, shape, mesh, words):
 
 @pytest.mark.parametrize("itemsize", [0, -1, 2.0, "2", True])
 def test_a_bad_itemsize_is_refused(itemsize):
-    with pytest.raises(ValueError, match="itemsize must be a whole number"):
+    with pytest.raises(ValueError, match="itemsize must be a"):
         notation.bytes_per_device("A[I]", (4,), {"X": 2}, itemsize)
 
 
