@@ -957,39 +957,12 @@ def test_a_fraction_stays_one():
 
 # ---- bad input ---------------------------------------------------------------
 
-NUMBERS = [-1, math.nan, math.inf, "4", None, True, [4]]
-COUNTS = [0, -1, 2.5, 4.0, "4", None, True]
-CALLS = {
-    "t_all_gather": (1e6, 4, 9e10),
-    "t_reduce_scatter": (1e6, 4, 9e10),
-    "t_all_reduce": (1e6, 4, 9e10),
-    "t_all_to_all": (1e6, 4, 9e10),
-    "t_broadcast": (1e6, 4, 9e10),
-    "t_reduce": (1e6, 4, 9e10),
-    "t_permute": (1e6, 4, 9e10),
-    "t_chain_all_reduce": (1e6, 4, 9e10),
-}
 
-
-@each("name", CALLS)
-@each("bad", NUMBERS)
-def test_numbers_are_refused_by_name(name, bad):
-    call, (V, X, link_bw) = getattr(cost, name), CALLS[name]
-    with pytest.raises(ValueError, match="V must be a"):
-        call(bad, X, link_bw)
-    with pytest.raises(ValueError, match="link_bw must be a"):
-        call(V, X, bad)
-    with pytest.raises(ValueError, match="hop_latency must be a finite"):
-        call(V, X, link_bw, hop_latency=bad)
-
-
-@each("name", CALLS)
-@each("bad", COUNTS)
+@each("bad", [2.5, 4.0])
+@each("name", ["broadcast", "reduce", "permute", "chain_all_reduce", *T])
 def test_chips_are_whole_numbers(name, bad):
-    with pytest.raises(ValueError, match="X must be a"):
-        getattr(cost, name)(1e6, bad, 9e10)
-    with pytest.raises(ValueError, match="link_bw must be .* above 0"):
-        getattr(cost, name)(1e6, 4, 0)
+    with pytest.raises(ValueError, match="^X must be a"):
+        getattr(cost, f"t_{name}")(1e6, bad, 9e10)
 
 
 SHAPES = list(T.values()) + [
@@ -1025,14 +998,8 @@ def test_networks_that_are_none(call, X, how, message):
 @each(
     ("call", "message"),
     [
-        (lambda: cost.volume("gather", 1), "kind must be one of 'all_gather'"),
         (lambda: cost.t_limit("permute", 1, 4, 1e9), "kind must be one of"),
         (lambda: cost.sent("broadcast", 1, 4), "kind must be one of"),
-        (lambda: cost.step_bytes("AG", 1, 4), "kind must be one of"),
-        (
-            lambda: cost.step_bytes("all_gather", 1, 4, algorithm="tree"),
-            "algorithm must be one of 'phases', 'balanced'",
-        ),
         (
             lambda: cost.t_collective("all_gather", 1, 4, 1e9, overlap=1),
             "overlap must be one of True, False",
@@ -1051,20 +1018,11 @@ def test_networks_that_are_none(call, X, how, message):
         (lambda: cost.t_permute(1, 4, 1e9, shift=0.5), "shift must be a whole"),
         (lambda: cost.t_send(1, 1e9, distance=-1), "distance must be a whole"),
         (lambda: cost.t_chain_all_reduce(1, 4, 1e9, 0), "pieces must be a"),
-        (lambda: cost.break_even_bytes(0, 1), "link_bw must be"),
-        (lambda: cost.break_even_bytes(1, -1), "hop_latency must be"),
-        (lambda: cost.matmul_flops(-1, 2, 3), "B must be a"),
-        (lambda: cost.matmul_flops(1, "2", 3), "D must be a"),
-        (lambda: cost.matmul_flops(1, 2, None), "F must be a"),
-        (lambda: cost.t_matmul(1, 2, 3, V5P, itemsize=0), "itemsize must be"),
         (
             lambda: cost.t_matmul(1, 2, 3, V5P, precision="fp8"),
             "precision of a v5p must be one of bf16, int8",
         ),
-        (lambda: cost.compute_bound_batch(0, 2, V5P), "D must be"),
-        (lambda: cost.t_gather_matmul(1, 2, 3, 0, V5P), "X must be a whole"),
         (lambda: cost.t_matmul_reduce(1, 2, 3, 1.5, V5P), "X must be a whole"),
-        (lambda: cost.t_matmul_gather(1, 2, 3, 2, V5P, 0), "n_axes must be"),
         (lambda: cost.seconds(cost.Times(1, 2), "max"), "overlap must be one"),
     ],
 )

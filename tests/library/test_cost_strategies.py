@@ -1247,125 +1247,18 @@ def test_every_chip_has_its_thresholds(chip):
     assert cost.max_chips(1, 0) == math.inf
 
 
-# ---- bad input ---------------------------------------------------------------
-
-BAD = [0, -1, math.nan, math.inf, "4", None, True, [4]]
-GOOD = {
-    "B": 1e6,
-    "D": 64,
-    "F": 256,
-    "chip": V5P,
-    "X": 8,
-    "Y": 4,
-    "N": 64,
-    "b": 1,
-    "s": 128,
-    "h": 64,
-    "t": 8,
-    "m": 8,
-    "p": 4,
-    "pods": 2,
-    "elements": 64,
-    "stage": 1,
-    "link_bw": 9e10,
-    "strategy": "fsdp_tp",
-    "volume": 1e6,
-    "params": 1e9,
-    "tokens": 1e9,
-    "flops": 1e20,
-    "seconds": 1.0,
-}
-ABOVE_ZERO = {
-    "layer_flops": ("B", "D", "F"),
-    "dp_volume": ("D", "F"),
-    "zero_volume": ("stage", "D", "F"),
-    "fsdp_volume": ("D", "F"),
-    "tp_volume": ("B", "D"),
-    "fsdp_tp_volume": ("B", "D", "F", "X", "Y"),
-    "layer_volume": ("strategy", "B", "D", "F", "X", "Y"),
-    "weight_bytes": ("D", "F"),
-    "token_bytes": ("B", "D"),
-    "pipeline_volume": ("B", "D"),
-    "context_volume": ("B", "h"),
-    "expert_volume": ("B", "D"),
-    "sequence_volume": ("B", "D"),
-    "replicated_volume": ("elements",),
-    "attention_flops": ("B", "h"),
-    "tp_elements": ("b", "s", "h", "t"),
-    "t_layer": ("strategy", "B", "D", "F", "chip", "X", "Y"),
-    "t_cross_pod": ("B", "D", "F", "N", "pods", "chip"),
-    "t_pipeline_send": ("B", "D", "m", "link_bw"),
-    "t_context": ("B", "h", "X", "chip"),
-    "t_pods": ("B", "D", "F", "N", "pods", "chip"),
-    "t_layer_in_pods": ("strategy", "B", "D", "F", "pods", "chip", "X", "Y"),
-    "t_pipeline": ("B", "D", "F", "p", "chip"),
-    "t_expert": ("B", "D", "F", "X", "chip"),
-    "training_flops": ("params", "tokens"),
-    "t_train": ("flops", "N", "chip"),
-    "mfu": ("flops", "seconds", "N", "chip"),
-    "tp_limit": ("F", "chip"),
-    "mixed_tokens_per_chip": ("F", "chip"),
-    "x_opt": ("B", "F", "N"),
-    "best_split": ("B", "F", "N", "chip"),
-    "splits": ("N",),
-    "expert_limit": ("F", "chip"),
-    "bubble": ("p", "m"),
-    "zero_bubble": ("p", "m"),
-    "naive_bubble": ("p",),
-}
-NOT_NUMBERS = ("chip", "strategy", "stage")
-ARGUMENTS = [
-    (name, bad)
-    for name, names in ABOVE_ZERO.items()
-    for bad in names
-    if bad not in NOT_NUMBERS
-]
-
-
-@each(("name", "argument"), ARGUMENTS)
-def test_sizes_are_refused_by_name(name, argument):
-    call = getattr(cost, name)
-    good = {n: GOOD[n] for n in ABOVE_ZERO[name]}
-    if name == "mfu":
-        good["flops"] = 1e15  # no more than 64 chips can do in a second
-    call(**good)
-    for bad in BAD:
-        with pytest.raises(ValueError, match=rf"^{argument} must be a"):
-            call(**(good | {argument: bad}))
+# ---- bad input; test_cost.py spoils every argument of every formula ----------
 
 
 @each(
     ("call", "message"),
     [
         (
-            lambda: cost.layer_volume("ddp", 1, 1, 1),
-            "strategy must be one of 'none', 'dp'",
-        ),
-        (
             lambda: cost.layer_volume("dp", 1, 1, 1, 2, 2),
             "Y must be 1 for the strategy 'dp', which does not use that axis",
         ),
         (lambda: cost.layer_volume("tp", 1, 1, 1, 2), "X must be 1 for"),
         (lambda: cost.t_layer("none", 1, 1, 1, V5P, 2), "X must be 1 for"),
-        (lambda: cost.zero_volume(0, 1, 1), "stage must be one of 1, 2, 3"),
-        (lambda: cost.zero_volume(True, 1, 1), "stage must be one of 1, 2, 3"),
-        (lambda: cost.fsdp_volume(1, 1, kept=1), "kept must be one of True"),
-        (lambda: cost.tp_volume(1, 1, regather=0), "regather must be one of"),
-        (lambda: cost.dp_volume(1, 1, gated="yes"), "gated must be one of"),
-        (lambda: cost.dp_volume(1, 1, itemsize=0), "itemsize must be a finite"),
-        (lambda: cost.matrices(3), "gated must be one of True, False"),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, overlap="max"),
-            "overlap must be one of True, False",
-        ),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, exact=None),
-            "exact must be one of True, False",
-        ),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, M_X=0),
-            "M_X must be a",
-        ),
         (lambda: cost.t_layer("tp", 1, 1, 1, V5P, Y=2, M_Y=4), "M_Y of a v5p"),
         (lambda: cost.t_layer("dp", 1, 1, 1, H100, 2, M_X=2), "M_X of a h100"),
         (lambda: cost.mixed_tokens_per_chip(1, H100), "M_X of a h100 must be"),
@@ -1425,81 +1318,31 @@ def test_sizes_are_refused_by_name(name, argument):
         (lambda: cost.seconds((1, None)), "times must be a"),
         (lambda: cost.step_seconds((1, 2, 3)), "step must be a Step of Times"),
         (lambda: cost.step_seconds(Step(1, 2)), "step must be Times"),
-        (lambda: cost.t_comm(-1, V5P), "volume must be a"),
-        (lambda: cost.t_comm(1, V5P, 0), "n_axes must be a"),
         (lambda: cost.t_comm(1, V5P, X=0.5), "X must be a"),
-        (lambda: cost.t_comm(1, V5P, wrap="ring"), "wrap must be one of"),
-        (
-            lambda: cost.context_volume(1, 1, scheme="star"),
-            "scheme must be one of 'ring', 'gather', 'ulysses'",
-        ),
-        (lambda: cost.context_volume(1, 1, kv=0), "kv must be a finite"),
-        (lambda: cost.expert_volume(1, 1, k=0), "k must be a"),
-        (lambda: cost.tp_elements(1, 1, 1, 2, 1), "recompute must be one of"),
-        (
-            lambda: cost.t_context(1, 1, 2, V5P, directions=3),
-            "directions must be one of 1, 2",
-        ),
         (lambda: cost.bubble(4, 6, v=2), "m must be a multiple of p = 4"),
-        (lambda: cost.bubble(4, 8, v=0), "v must be a"),
         (lambda: cost.zero_bubble(4, 3), "m must be at least 1 p = 4"),
         (
             lambda: cost.zero_bubble(4, 8, 1, 2, 1.5),
             "weight must be at most forward = 1",
         ),
-        (lambda: cost.zero_bubble(4, 8, 0), "forward must be a"),
-        (lambda: cost.zero_bubble(4, 8, 1, 0), "backward must be a finite"),
-        (lambda: cost.zero_bubble(4, 8, weight=-1), "weight must be a finite"),
         (lambda: cost.dualpipe_bubble(3, 8), "p must be an even number"),
         (lambda: cost.dualpipe_bubble(4, 7), "m must be at least 2 p = 8"),
         (
             lambda: cost.dualpipe_bubble(4, 8, 1, 2, 2),
             "weight must be below backward = 2, got 2",
         ),
-        (lambda: cost.dualpipe_bubble(4, 8, both=0), "both must be a finite"),
         (lambda: cost.dualpipe_bubble(4, 8, both=4), "both must be from 2,"),
         (lambda: cost.dualpipe_bubble(4, 8, both=1.9), "both must be from 2,"),
         (lambda: cost.dualpipe_bubble(4, 8, 5, both=4), "both must be from 5,"),
-        (
-            lambda: cost.dualpipe_bubble(4, 8, weight=0),
-            "weight must be a finite",
-        ),
-        (lambda: cost.idle_share(-1), "bubble must be a"),
         (lambda: cost.t_train(1, 1, V5P, 1.1), "mfu must be at most 1"),
-        (lambda: cost.t_train(1, 1, V5P, 0), "mfu must be a"),
         (
             lambda: cost.t_train(1, 1, V5P, precision="fp4"),
             "precision of a v5p must be one of",
         ),
-        (lambda: cost.tokens_per_chip(V5P, 0), "n_axes must be a finite"),
-        (lambda: cost.tokens_per_chip(V5P, itemsize=-1), "itemsize must be"),
-        (
-            lambda: cost.mixed_tokens_per_chip(1, V5P, overlap=1),
-            "overlap must be one of True, False",
-        ),
-        (lambda: cost.mixed_tokens_per_chip(1, V5P, M_X=0), "M_X must be a"),
-        (lambda: cost.x_opt(1, 1, 1, W_Y=-1), "W_Y must be a"),
-        (lambda: cost.best_split(1, 1, 4, V5P, M_X=None), "M_X must be a"),
-        (lambda: cost.max_chips(0, 1), "B must be a"),
-        (lambda: cost.max_chips(1, -1), "tokens must be a"),
         (
             lambda: cost.ring_attention_tokens(V5P, 0.5),
             "heads_per_kv must be a",
         ),
-        (lambda: cost.t_matmul(1, 2, 3, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_layer("dp", 1, 2, 3, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_comm(1, None), "chip must be a Chip"),
-        (lambda: cost.t_train(1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.mfu(1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_cross_pod(1, 1, 1, 1, 2, 5), "chip must be a Chip"),
-        (lambda: cost.t_expert(1, 1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_context(1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.tokens_per_chip("v5p"), "chip must be a Chip"),
-        (lambda: cost.tp_limit(1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.mixed_tokens_per_chip(1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.best_split(1, 1, 4, "v5p"), "chip must be a Chip"),
-        (lambda: cost.pod_tokens("v5p"), "chip must be a Chip"),
-        (lambda: cost.ring_attention_tokens("v5p"), "chip must be a Chip"),
         (lambda: cost.step_seconds(Step((1, 2), (1, 2), (0, 0)), 1), "overlap"),
     ],
 )
