@@ -942,33 +942,16 @@ BAD = [
     ("V", {"V": None}),
     ("V must be a multiple of", {"V": 64 * 12 + 1}),
     ("V must be a multiple of", {"V": 2**66}),
-    ("sizes", {"sizes": 0}),
     ("sizes", {"sizes": (2, -4)}),
     ("sizes", {"sizes": (2, 4.0)}),
     ("sizes must have 1 to 3 axes, got 0", {"sizes": ()}),
     ("sizes must have 1 to 3 axes, got 4", {"sizes": (2, 2, 2, 2)}),
     ("sizes", {"sizes": "16x20"}),
-    ("link_bw", {"link_bw": 0}),
-    ("link_bw", {"link_bw": -1.0}),
-    ("link_bw", {"link_bw": math.nan}),
-    ("link_bw", {"link_bw": "9e10"}),
-    ("hop_latency", {"hop_latency": -1e-6}),
-    ("hop_latency", {"hop_latency": math.inf}),
-    ("overlap", {"overlap": 1}),
-    ("wrap", {"wrap": 1}),
-    ("wrap", {"wrap": None}),
     ("wrap", {"wrap": (True,)}),
     ("wrap", {"wrap": (True, "no")}),
-    ("directions", {"directions": 3}),
-    ("directions", {"directions": True}),
     ("directions must be 2", {"directions": 1, "wrap": False}),
     ("directions must be 2", {"directions": 1, "wrap": (True, False)}),
-    ("ties", {"ties": "both"}),
-    ("ties", {"ties": None}),
-    ("algorithm", {"algorithm": "fast"}),
-    ("frames", {"frames": 1}),
     ("frames must be False above 512", {"frames": True, "symmetry": True}),
-    ("symmetry", {"symmetry": "yes"}),
     ("symmetry must be False", {"symmetry": True, "wrap": False}),
     ("values must have the shape", {"values": 3.0}),
     ("values must have the shape", {"values": np.zeros((8, 8))}),
@@ -978,7 +961,7 @@ BAD = [
 
 
 @each("kind", TORUS)
-@pytest.mark.parametrize(("message", "argument"), BAD, ids=str)
+@each(("message", "argument"), BAD)
 def test_bad_input_is_named(kind, message, argument):
     with pytest.raises(ValueError, match=f"^{message}"):
         TORUS[kind](**GOOD | argument)
@@ -1020,15 +1003,10 @@ def test_what_would_not_fit_is_refused():
     ("message", "argument"),
     [
         ("V", {"V": 7}),
-        ("V", {"V": -32}),
-        ("N", {"N": 0}),
         ("N", {"N": (2, 2)}),
         ("N", {"N": 4.0}),
         ("wrap", {"wrap": (True,)}),
-        ("wrap", {"wrap": 0}),
-        ("directions", {"directions": 0}),
         ("directions", {"directions": 1, "wrap": False}),
-        ("ties", {"ties": "left"}),
     ],
 )
 def test_bad_input_of_the_plain_simulation_is_named(steps, message, argument):
@@ -1040,19 +1018,9 @@ def test_bad_input_of_the_plain_simulation_is_named(steps, message, argument):
     ("call", "message"),
     [
         (lambda: ring.broadcast_steps(7, 4, 2), "V must be a multiple of 4"),
-        (lambda: ring.broadcast_steps(8, 4, 0), "pieces must be"),
         (lambda: ring.broadcast_steps(8, 4, 2, root=4), "root must be a chip"),
-        (lambda: ring.broadcast_steps(8, 4, 2, root=-1), "root must be"),
-        (lambda: ring.reduce_steps(8, 0, 2), "N must be"),
-        (lambda: ring.broadcast_steps(8, "4", 2), "N must be"),
-        (lambda: ring.chain_all_reduce_steps(8, 0), "N must be"),
-        (lambda: ring.chain_all_reduce_steps(8, "4"), "N must be"),
         (lambda: ring.chain_all_reduce_steps(8, 4, 3), "V must be a multiple"),
-        (lambda: ring.permute_steps(8, 4, shift=-1), "shift must be"),
         (lambda: ring.permute_steps(8, 4, shift=1.5), "shift must be"),
-        (lambda: ring.seconds([], 0), "link_bw must be"),
-        (lambda: ring.seconds([], 1.0, -1), "hop_latency must be"),
-        (lambda: ring.seconds([], 1.0, 0.0, "no"), "overlap must be"),
         (
             lambda: ring.carry([[ring.Hop(0, 1, 3, 8)]], [{}, {}]),
             "chip 0 holds no chunk 3",
