@@ -41,8 +41,8 @@ def pytest_addoption(parser):
         "--mutants",
         choices=("all", "seventh"),
         default="all",
-        help="whose mutants are judged: those of all sets of exercises, or of "
-        "a seventh of them, chosen by the commit",
+        help="whose mutants are judged, and which hostile, honest and damaged "
+        "submissions: all, or a seventh of them, chosen by the commit",
     )
 
 
@@ -78,7 +78,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    # Thirteen thousand tests and what they import stay to the end. To look
+    # Thousands of tests and what they import stay to the end. To look
     # through them for garbage, again and again, takes a twentieth of all time.
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mdit_py_plugins.anchors.index import slugify
 
+from tests.each import each
 from tools import back_matter
 from tools.sources import headings
 
@@ -47,7 +48,7 @@ def places():
     return back_matter.sections()
 
 
-@pytest.mark.parametrize("row", TERMS, ids=lambda row: row["term"])
+@each("row", TERMS)
 def test_every_term_has_a_sentence_a_place_and_three_languages(row, places):
     assert row["means"].endswith(".")
     assert ("row" in row) != ("page" in row)

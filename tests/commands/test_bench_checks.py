@@ -5,6 +5,7 @@ import pytest
 
 from bench import bench_checks
 from shardlab.authoring import kit
+from tests.each import each
 from tests.tree import ROOT
 
 STEMS = kit.sets()
@@ -15,7 +16,7 @@ def notebook(stem):
     return ROOT / f"solutions/{stem}/{stem}.ipynb"
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_every_check_of_a_set_is_timed(stem):
     found = bench_checks.code(notebook(stem))
     questions = kit.read_set(ROOT / f"book/exercises/{stem}.md")[1]

@@ -3,8 +3,7 @@
 import inspect
 import re
 
-import pytest
-
+from tests.each import each
 from tools import api, bibliography
 
 # What a source may name besides works: the book itself, and functions of JAX.
@@ -14,7 +13,7 @@ OURS = re.compile(r"chapters? \d|module `|jax\.|IPython")
 def functions():
     """(full name, what it gives as its source) of all that is public."""
     parts = [part for _, _, parts in api.PAGES.values() for part in parts]
-    for module in (each for part in parts for each in api.modules(part)):
+    for module in (m for part in parts for m in api.modules(part)):
         for name in api.names(module):
             value = inspect.unwrap(getattr(module, name))
             if inspect.isfunction(value):
@@ -65,7 +64,7 @@ WORKS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "ids"),
     [
         ("Megatron-LM paper (2021), section 2", ["m21"]),

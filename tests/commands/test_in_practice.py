@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.each import each
 from tools import in_practice
 from tools.text import ROOT
 
@@ -18,7 +19,7 @@ def test_every_chapter_has_rows_and_no_other():
     assert sorted(DATA["chapters"]) == CHAPTERS
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@each("chapter", CHAPTERS)
 def test_a_chapter_has_a_handful_of_rows_in_one_table(chapter):
     rows = DATA["chapters"][chapter]
     assert 4 <= len(rows) <= 8

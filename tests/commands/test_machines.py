@@ -5,13 +5,14 @@ import re
 import pytest
 
 from shardlab import hw
+from tests.each import each
 from tools import machines
 
 FILES = machines.files()
 PAGE = (machines.ROOT / "book/machines.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", FILES)
+@each("name", FILES)
 def test_a_file_is_what_is_made_of_the_figures(name):
     stored = (machines.FOLDER / name).read_text(encoding="utf-8")
     assert stored == FILES[name], "run python -m tools.machines"

@@ -2,12 +2,14 @@
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
-from tests.tree import ROOT, copy
+from tests.tree import ROOT
 
 
 def setup(root, *arguments, code="", **more):
@@ -29,7 +31,12 @@ def setup(root, *arguments, code="", **more):
 
 @pytest.fixture
 def root(tmp_path):
-    return copy(tmp_path)
+    """A folder with what tools/setup.py reads."""
+    (tmp_path / "tools").mkdir()
+    lists = ("pyproject.toml", "requirements.txt", "requirements-page.txt")
+    for name in ("tools/setup.py", *lists):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
 
 
 @pytest.mark.parametrize("version", [(3, 10, 4), (3, 14, 0), (2, 7, 18)])
@@ -72,7 +79,10 @@ def test_an_environment_that_is_ready_is_left_alone(root):
     done = setup(root, **NOWHERE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (root / "requirements.txt").write_text("no-such-package==1\n-e .\n")
-    assert "installing the locked packages" in setup(root, **NOWHERE).stdout
+    failing = "import subprocess; subprocess.call = lambda *words, **how: 1"
+    done = setup(root, code=failing)
+    assert "installing the locked packages" in done.stdout
+    assert "python -m venv failed" in done.stderr
 
 
 def test_a_rule_of_the_linter_changes_nothing_that_is_installed(root):
@@ -87,12 +97,33 @@ def test_a_rule_of_the_linter_changes_nothing_that_is_installed(root):
     assert wanted() != before
 
 
+def wheel(folder):
+    """A package of one empty module in a folder; returns its requirement."""
+    about = "tiny-1.0.dist-info"
+    kind = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files = {
+        "tiny.py": "",
+        f"{about}/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0",
+        f"{about}/WHEEL": kind,
+        f"{about}/RECORD": "",
+    }
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "tiny-1.0-py3-none-any.whl", "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return "tiny==1.0\n"
+
+
 def test_a_registry_that_only_pip_knows_is_enough(root):
     # uv is not to be had; pip installs what a folder of wheels holds.
-    (root / "requirements.txt").write_text("")
-    done = setup(root, **NOWHERE)
+    wheels = root / "wheels"
+    (root / "requirements.txt").write_text(wheel(wheels))
+    known = {"PIP_FIND_LINKS": str(wheels), "PIP_NO_INDEX": "1"}
+    done = setup(root, **NOWHERE | known)
     assert done.returncode == 0, done.stderr
     assert (root / ".venv/ready").exists()
+    assert list((root / ".venv").glob("lib/*/site-packages/tiny.py"))
+    assert not (root / ".venv/bin/uv").exists()
 
 
 def test_a_missing_browser_is_named_with_its_command(root):

@@ -67,9 +67,8 @@ def test_a_reset_of_what_was_never_there_gives_a_copy(root):
 @pytest.mark.parametrize(
     "number",
     [
-        "",
         "99",
-        *(pytest.param(n, marks=pytest.mark.long) for n in ("1", "chapters")),
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("", "chapters")),
     ],
 )
 def test_an_unknown_set_is_named(root, number):

@@ -23,6 +23,7 @@ from shardlab.checks import (
     student,
 )
 from shardlab.checks.question import WrongAnswer
+from tests.each import each
 
 # Symbols that stand for one of a few by their nature, by set and formula:
 # matrices and bytes of a block, axes of a pod, sizes of whole machines.
@@ -90,8 +91,8 @@ def test_two_numbers_in_one_element_are_two(dtype):
         set11._refuse_kept([x.astype(dtype) for x in kept], B, D, F)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int16", "int8"])
-@pytest.mark.parametrize(
+@each("dtype", ["bfloat16", "float16", "int16", "int8"])
+@each(
     "sent",
     [
         set02._numbers((9, 9), 0),

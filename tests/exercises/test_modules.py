@@ -14,6 +14,7 @@ import pytest
 from shardlab.authoring import kit
 from shardlab.checks import cells
 from tests.tree import ROOT
+from tests.each import each
 
 MODULES = sorted(
     path.stem for path in (ROOT / "shardlab/checks").glob("set[0-9][0-9].py")
@@ -60,7 +61,7 @@ def test_there_are_modules():
     assert MODULES
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_a_check_cell_is_one_line_and_leaves_no_name(module):
     for name, text in check_cells(stem(module)).items():
         lines = [line for line in kit.HIDDEN.sub("", text).split("\n") if line]
@@ -71,14 +72,14 @@ def test_a_check_cell_is_one_line_and_leaves_no_name(module):
         assert bound == [], name
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_the_first_cell_imports_the_checks_once(module):
     setup, _ = kit.read_set(ROOT / f"book/exercises/{stem(module)}.md")
     line = f"from shardlab.checks import {module}\n"
     assert cells.imports(setup) == cells.imports(setup[:1]) == line
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_every_check_is_asked_and_every_draw_graded(module):
     text = "\n".join(check_cells(stem(module)).values())
     found = importlib.import_module(f"shardlab.checks.{module}")
@@ -89,7 +90,7 @@ def test_every_check_is_asked_and_every_draw_graded(module):
             assert getattr(found, name).cases, name
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_hidden_checks_are_promised_where_there_are_some(module):
     found = importlib.import_module(f"shardlab.checks.{module}")
     for text in check_cells(stem(module)).values():
@@ -97,7 +98,7 @@ def test_hidden_checks_are_promised_where_there_are_some(module):
             assert getattr(found, name).hidden == ("HIDDEN" in text), name
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_no_answer_can_use_the_name_of_a_module(module):
     _, questions, answers = kit.read_all(stem(module))
     texts = [question.solution for question in questions.values()]
@@ -204,13 +205,13 @@ def root(node):
     return getattr(node, "id", "")
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_no_value_of_a_student_is_compared_as_it_is(module):
     text = (ROOT / f"shardlab/checks/{module}.py").read_text(encoding="utf-8")
     assert comparisons(text) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "if student.call('f') == 3: pass",
@@ -226,7 +227,7 @@ def test_a_bare_comparison_is_seen(line):
     assert comparisons(f"def check():\n    {line}\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "got = compare.numbers('f', student.value('f'))\n    got[0] == 2",

@@ -3,7 +3,6 @@
 import difflib
 import functools
 import re
-import subprocess
 import symtable
 
 import nbformat
@@ -15,7 +14,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from shardlab.authoring import kit
 from shardlab.authoring.mutants import mutants
-from tests.tree import ROOT
+from tests.each import each
+from tests.tree import ROOT, commit
 from tools import checks
 from tools.sources import headings
 
@@ -52,21 +52,8 @@ def questions():
     ]
 
 
-def converted(stem):
-    """Whether the checks of a set are functions of a module."""
-    return (ROOT / f"shardlab/checks/set{stem[:2]}.py").exists()
-
-
 def test_every_set_has_answers():
     assert kit.sets() == STEMS
-
-
-@functools.cache
-def commit():
-    """The commit that is tested, as a number; 0 outside of a clone."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    done = subprocess.run(asked, capture_output=True, text=True)
-    return int(done.stdout.strip() or "0", 16)
 
 
 def turn(stem, commit):
@@ -101,59 +88,46 @@ def test_seven_commits_judge_the_mutants_of_all_sets():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("stem", "name"), questions())
-def test_checks_judge_every_answer_as_they_should(
-    stem, name, tables, damaged
-):
-    rows = [row for row in tables(stem) if row.question == name]
-    wrongly = [row for row in rows if not row.sound]
-    assert not wrongly, wrongly
-    kinds = [row.kind for row in rows]
-    assert kinds.count("solution") == 1
-    assert kinds.count("mutant") >= 3 * damaged(stem)
-    assert {row.asks for row in rows} <= set(kit.ASKED.values())
+@pytest.mark.parametrize("stem", STEMS)
+def test_checks_judge_every_answer_as_they_should(stem, tables, damaged):
+    assert [row for row in tables(stem) if not row.sound] == []
+    assert {row.asks for row in tables(stem)} <= set(kit.ASKED.values())
+    for name in read_set(source(stem))[1]:
+        kinds = [row.kind for row in tables(stem) if row.question == name]
+        assert kinds.count("solution") == 1
+        assert kinds.count("mutant") >= 3 * damaged(stem)
 
 
-@pytest.mark.parametrize(("stem", "name"), questions())
+@each(("stem", "name"), questions())
 def test_four_wrong_and_two_different_right_answers_are_given(stem, name):
     _, asked, answers = read_all(stem)
     mine = [answer for answer in answers if answer.question == name]
     assert kit.shortcomings(asked[name], mine) == []
-    program = kit.asks(asked[name]) == "program"
-    assert len(mutants(asked[name].solution, program)) >= 3
+    text, program = asked[name].solution, kit.asks(asked[name]) == "program"
+    made = mutants(text, program)
+    assert len(made) >= 3
+    assert len({words for words, _ in made}) == len(made)
+    assert len({damaged for _, damaged in made} | {text}) == len(made) + 1
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("stem", "name"), questions())
-def test_every_wrong_answer_is_told_what_is_wrong(stem, name, tables):
+@pytest.mark.parametrize("stem", STEMS)
+def test_every_wrong_answer_is_told_what_is_wrong(stem, tables):
     for row in tables(stem):
-        if row.question == name and row.kind == "wrong":
+        if row.kind == "wrong":
             # An answer that fails by itself is told its own error.
             assert re.match(
                 r"(WrongAnswer|NotAnswered|\w+Error): .", row.message
             )
             # A table of collectives may follow the sentence.
             assert len(row.message.split("\n")[0]) < 300
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("stem", "name"), [(s, n) for s, n in questions() if converted(s)]
-)
-def test_visible_cases_reject_every_wrong_answer(stem, name, tables):
     # But those that repeat what the visible cases return.
-    rows = [row for row in tables(stem) if row.question == name]
-    assert [row.title for row in rows if not row.told] == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("stem", [s for s in STEMS if converted(s)])
-def test_nearly_every_wrong_answer_is_told_a_reason(stem, tables):
+    assert [row.title for row in tables(stem) if not row.told] == []
     numbers = kit.summary(tables(stem))
     assert numbers["generic"] <= 0.03 * numbers["given"]
 
 
-@pytest.mark.parametrize(("stem", "name"), questions())
+@each(("stem", "name"), questions())
 def test_an_empty_answer_is_called_unanswered(stem, name):
     _, asked = read_set(source(stem))
     setup, given = read_set(exercise(stem))
@@ -162,7 +136,7 @@ def test_an_empty_answer_is_called_unanswered(stem, name):
         assert message.startswith("NotAnswered: ")
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_questions_have_a_budget_a_hint_and_few_words(stem):
     cells = nbformat.read(solution(stem), as_version=4).cells
     stated = [
@@ -212,7 +186,7 @@ def dead_links(text):
     return sorted(set(links) - living)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_every_question_is_a_ladder(stem):
     text = source(stem).read_text(encoding="utf-8")
     lacking = {q.splitlines()[0]: missing(q) for q in asked(text)}
@@ -243,7 +217,7 @@ y = 2 * x
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "rung"),
     [
         ("*Difficulty ●○○, importance ●●○*\n\n", "difficulty and importance"),
@@ -334,7 +308,7 @@ def test_without_mutants_the_verdict_on_every_listed_answer_is_compared():
     assert without_mutants(worse) != without_mutants(part)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_the_published_table_was_made_from_this_set(stem):
     # Whatever a verdict depends on is in the mark; to count again takes long.
     mark = f"% made from {checks.origin(stem)}\n"
@@ -359,7 +333,7 @@ def bound(text):
     }
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_no_check_changes_a_name_of_the_student(stem):
     cells = nbformat.read(solution(stem), 4).cells
     taken = set()
@@ -392,7 +366,7 @@ def near_misses(text):
     ]
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_no_line_nearly_is_a_marker(stem):
     text = (ROOT / f"book/exercises/{stem}.md").read_text(encoding="utf-8")
     assert near_misses(text) == []
@@ -400,7 +374,7 @@ def test_no_line_nearly_is_a_marker(stem):
         assert text.count(begin) == text.count(end) > 0
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "# BEGIN SOLUTION",
@@ -427,7 +401,7 @@ def hidden_lines(stem):
     return {line for line in lines if len(line) > 15}
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_nothing_hidden_is_given_out(stem):
     source = (ROOT / f"book/exercises/{stem}.md").read_text(encoding="utf-8")
     shown = re.sub(r"### BEGIN.*?### END", "", source, flags=re.DOTALL)
@@ -475,7 +449,7 @@ def run_all(tmp_path_factory):
     run_sync(manager.shutdown_kernel)(now=True)
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@each("stem", STEMS)
 def test_run_all_passes_over_unanswered_questions(stem, run_all):
     notebook = nbformat.read(exercise(stem), as_version=4)
     run_all(notebook)
@@ -488,15 +462,6 @@ def test_run_all_passes_over_unanswered_questions(stem, run_all):
         assert error.ename == "NotAnswered"
         assert len(error.traceback) == 1
         assert "no answer yet" in error.evalue or "nothing yet" in error.evalue
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_mutants_are_many_and_different(stem):
-    for question in read_set(source(stem))[1].values():
-        made = kit.mutants(question.solution, program=True)
-        assert len({text for _, text in made}) == len(made)
-        assert len({words for words, _ in made}) == len(made)
-        assert question.solution not in [text for _, text in made]
 
 
 def test_a_weak_check_is_found_out():

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from shardlab.grading import judge
+from tests.each import each
 from tests.grading import suite
 from tests.grading.suite import course, grid, honest, rows
 from tests.tree import ROOT
@@ -48,7 +49,7 @@ def test_every_name_stands_for_one_row():
     assert set(names) >= DOZEN
 
 
-@pytest.mark.parametrize("kind", suite.NAMES)
+@each("kind", suite.NAMES)
 def test_every_class_has_rows_beyond_the_table(kind):
     assert len(suite.members(kind)) > 20
 
@@ -100,7 +101,7 @@ def test_an_honest_student_beside_busy_ones(sample):
         assert one.wait(300) == 0
 
 
-@pytest.mark.parametrize("question", list(course.POINTS))
+@each("question", list(course.POINTS))
 def test_the_suite_would_see_marks_that_are_not_deserved(question):
     row = rows.Row("none", 0, "blank")
     assert rows.unlike(row, course.POINTS[question], "") != []

@@ -3,9 +3,8 @@
 import json
 import struct
 
-import pytest
-
 from shardlab.grading import calls
+from tests.each import each
 
 PROFILE = json.loads(calls.PROFILE.read_text())
 
@@ -20,7 +19,7 @@ def test_what_is_not_listed_is_refused():
     assert PROFILE["defaultAction"] == "SCMP_ACT_ERRNO"
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     ["mount", "unshare", "setns", "bpf", "keyctl", "clone3", "io_uring_setup"],
 )

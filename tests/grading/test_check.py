@@ -7,9 +7,10 @@ from jax import P
 from jax.sharding import AxisType, NamedSharding
 
 from shardlab.checks import compare, layout, question, student
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("got", "expected"),
     [
         (3, 3),
@@ -32,7 +33,7 @@ def test_equal_accepts(got, expected):
     compare.equal("f()", got, expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("got", "expected", "words"),
     [
         (4, 3, "that is not what was counted"),
@@ -65,7 +66,7 @@ def test_close_accepts(got):
     compare.close("f()", got, 2.5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("got", "words"),
     [
         (2.6, "not what was counted"),
@@ -223,7 +224,7 @@ def test_a_layout_has_no_more_dimensions_than_its_array():
         layout.blocks({**said, "spec": [["X"], [], []]})
 
 
-@pytest.mark.parametrize(
+@each(
     "spec", [[["X"], ["X"]], [["X", "X"]], ["X"], ["nbgrader"], [[["X"]]], "X"]
 )
 def test_a_spec_is_lists_of_axes_each_once(spec):
@@ -269,7 +270,7 @@ def refused(got, expected, **how):
     return str(error.value)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_another_order_of_summation_passes(seed):
     drawn = np.random.default_rng(seed)
     grads = drawn.normal(size=(8, 256)).astype(np.float32)
@@ -309,7 +310,7 @@ def test_what_is_no_number_equals_nothing(bad):
     assert not compare.near(bad, 0, np.inf)
 
 
-@pytest.mark.parametrize(
+@each(
     ("got", "words"),
     [
         ([[1, 2], [3]], "its rows are of different lengths"),
@@ -384,7 +385,7 @@ def test_too_few_devices_are_explained():
         question.need_devices(99)
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "got", "words"),
     [
         (compare.number, "3", "expected a number, got str"),

@@ -1,4 +1,4 @@
-"""Three hundred submissions, while what grades them is killed now and then."""
+"""Sixty submissions, while what grades them is killed now and then."""
 
 import csv
 import os
@@ -15,8 +15,8 @@ from shardlab.grading import batch
 from tests.grading.classroom import surroundings
 from tests.grading.suite import course, rows
 
-STUDENTS = 300
-KILLS = 25
+STUDENTS = 60
+KILLS = 12
 # What each of ten students in turn hands in; every tenth has both programs.
 KINDS = (
     rows.Row("right", course.ALL, "right"),

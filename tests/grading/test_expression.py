@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shardlab import check
 from shardlab.checks import expression, identity, plain, student
+from tests.each import each
 
 D, V, k, j = sympy.symbols("D V k j", integer=True, positive=True)
 
@@ -24,7 +25,7 @@ def at(written, **point):
 # Reading
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "expected"),
     [
         ("V*(D - 1)/D", Fraction(6)),
@@ -56,7 +57,7 @@ def test_a_formula_is_computed_exactly(written, expected):
     assert isinstance(value, Fraction)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "reason"),
     [
         ("", "empty"),
@@ -137,9 +138,7 @@ def test_what_is_no_text_is_refused(value):
         expression.read_formula(value, "D")
 
 
-@pytest.mark.parametrize(
-    "symbols", ["D D", "2D", ["D", 3], "Sum", "a" * 40, "D-V"]
-)
+@each("symbols", ["D D", "2D", ["D", 3], "Sum", "a" * 40, "D-V"])
 def test_symbols_are_names(symbols):
     with pytest.raises(ValueError, match="symbols must be different names"):
         expression.read_formula("1", symbols)
@@ -190,7 +189,7 @@ def test_a_hostile_formula_costs_little(written):
     assert time.process_time() - start < 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "reason"),
     [
         ("1/0", "division by zero"),
@@ -232,7 +231,7 @@ def test_numbers_that_are_not_rational_agree_when_they_are_equal():
 # What leaves the student's program
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         (V * (D - 1) / D, "V*(D - 1)/D"),
@@ -248,7 +247,7 @@ def test_a_formula_crosses_as_text(value, expected):
     assert expression.text(value) == expected
 
 
-@pytest.mark.parametrize("value", [None, True, [D], {"a": D}, lambda D: D, 1j])
+@each("value", [None, True, [D], {"a": D}, lambda D: D, 1j])
 def test_what_is_no_formula_does_not_cross(value):
     with pytest.raises(ValueError, match="expected a formula: a SymPy"):
         expression.text(value)
@@ -282,7 +281,7 @@ PRINTED = [
 ]
 
 
-@pytest.mark.parametrize("formula", PRINTED, ids=str)
+@each("formula", PRINTED)
 def test_what_sympy_prints_is_read_and_has_the_value_that_sympy_finds(formula):
     term = expression.read_formula(expression.text(formula), "D")
     for size in (1, 2, 3, 6, 7):
@@ -355,13 +354,13 @@ PROVED = [
 ]
 
 
-@pytest.mark.parametrize(("a", "b"), PROVED)
+@each(("a", "b"), PROVED)
 def test_equal_formulas_are_proved_equal(a, b):
     sizes = [(d, v) for d in range(1, 9) for v in (1, 2, 5)]
     assert identity.same(a, b, "D V", sizes) == (True, True, None, ())
 
 
-@pytest.mark.parametrize(("a", "b"), PROVED)
+@each(("a", "b"), PROVED)
 def test_a_formula_that_is_off_by_little_is_found_out(a, b):
     # Both off by a term that vanishes at the points that are given.
     off = f"{b} + (D - 1)*(D - 2)/10**9"
@@ -376,7 +375,7 @@ def test_a_formula_that_is_off_by_little_is_found_out(a, b):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "sizes"),
     [
         ("sqrt(D**2)", "D", range(1, 20)),
@@ -461,7 +460,7 @@ def test_any_text_is_read_or_refused(written):
         expression.evaluate(term, {"D": 3, "V": 2})
 
 
-@pytest.mark.parametrize(
+@each(
     "sizes", [[], [(1,)], [(1, 2, 3)], [1], [{"D": 1}], [(1.0, 2)], [("1", 2)]]
 )
 def test_points_give_every_symbol_a_number(sizes):
@@ -575,7 +574,7 @@ def test_a_formula_that_differs_elsewhere_is_another():
     assert "the other side gives 0" in said
 
 
-@pytest.mark.parametrize(
+@each(
     ("got", "grows"),
     [
         ("1", "(D - 1)/D"),

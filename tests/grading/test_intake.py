@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from shardlab.grading import intake, late, mapping, roster, tables
+from tests.each import each
 
 SETS = ["01_sharded_arrays", "02_collectives"]
 FILE = "01_sharded_arrays.ipynb"
@@ -735,7 +736,7 @@ ROSTER = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "student", "assignment"),
     [
         (f"lovelaceada_12_34_{FILE}", "s1", SETS[0]),

@@ -17,6 +17,7 @@ from shardlab import checks
 from shardlab.authoring import kit, mutants
 from shardlab.authoring.structure import differ
 from shardlab.grading import batch
+from tests.each import each
 from tests.tree import ROOT, copy, environment, python, replace
 
 # Mutants
@@ -36,7 +37,7 @@ def f(x):
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words", "damaged"),
     [
         (
@@ -194,7 +195,7 @@ def test_another_style_is_no_other_answer(other):
     assert differ(FIRST, other) == differ(other, FIRST) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "words"),
     [
         ("y = psum(x, 'X')", "y = pmean(x, 'X')", "the collectives"),
@@ -394,7 +395,7 @@ def test_what_is_missing_is_named():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "kind"),
     [
         ("student.value('x')", "value"),

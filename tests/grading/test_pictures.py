@@ -1,12 +1,12 @@
 import struct
 import zlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shardlab.grading import pictures
 from shardlab.grading.pictures import SIGNATURE, bounded, chunk
+from tests.each import each
 
 
 def header(width=2, height=1):
@@ -23,7 +23,7 @@ def test_a_picture_comes_back_as_it_was():
     assert bounded(PICTURE) == PICTURE
 
 
-@pytest.mark.parametrize(
+@each(
     "kind",
     [b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"eXIf", b"tIME", b"acTL", b"fdAT"],
 )
@@ -38,7 +38,7 @@ def test_colours_are_kept():
     assert bounded(data) == data
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from shardlab.checks import plain
+from tests.each import each
 
 numbers = st.one_of(
     st.integers(-(10**30), 10**30),
@@ -127,7 +128,7 @@ def test_nothing_is_nested_without_end():
         plain.encode(value)
 
 
-@pytest.mark.parametrize(
+@each(
     "packed",
     [
         {"pickle": "gASVBQ=="},

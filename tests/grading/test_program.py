@@ -20,6 +20,7 @@ from jax.sharding import AxisType, NamedSharding
 from shardlab import count
 from shardlab.checks import executor, plain, program, student
 from shardlab.checks.question import NotAnswered, WrongAnswer
+from tests.each import each
 
 X8 = {"X": 8}
 XY = {"X": 4, "Y": 2}
@@ -394,7 +395,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("f", MISTAKES, ids=lambda f: f.__name__)
+@each("f", MISTAKES)
 def test_a_function_that_cannot_be_exported_is_explained(f):
     several = "results" in MISTAKES[f]
     out_specs = (P("X"),) * 3 if several else P("X")
@@ -444,7 +445,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_a_request_that_makes_no_sense_is_refused(name):
     shapes, options, message = BAD[name]
     with pytest.raises(ValueError, match=message):
@@ -564,7 +565,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_a_hostile_program_is_refused(name):
     build, message = HOSTILE[name]
     blob = bytes(build().serialize())
@@ -619,7 +620,7 @@ def test_a_donated_argument_of_the_whole_is_no_mistake():
     assert "refused" not in judged(bytes(donated.serialize()), REQUEST)
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         None,

@@ -25,6 +25,7 @@ from shardlab.grading import (
     sandbox,
     tables,
 )
+from tests.each import each
 from tests.grading import classroom
 from tests.grading.classroom import NAME, hand_in, table
 
@@ -53,7 +54,7 @@ def handed_in_at(root, student, seconds):
 DAY = late.DAY
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "seconds", "share"),
     [
         ("none", DAY, 0),
@@ -93,7 +94,7 @@ def test_a_penalty_is_never_more_than_the_score_and_grows(
     assert late.lost(s, t, policy) <= late.lost(s, t + 3600, policy)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -387,7 +388,7 @@ def test_tables_are_read_as_they_were_written(tmp_path_factory, pairs):
             assert not tables.UNPRINTABLE.search(cell)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "cell"),
     [
         ("=x", "'=x"),

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from shardlab.grading import similarity
+from tests.each import each
 
 STUB = '''def gathered(V, X, W):
     """Seconds to gather V bytes on a ring of X chips."""
@@ -115,7 +116,7 @@ def test_what_was_given_out_is_not_counted_as_alike():
     assert similarity.own(long, long) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "from shardlab import cost",
@@ -139,7 +140,7 @@ def test_asking_an_instrument_is_found(text):
     assert "asks an instrument" in str(found)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "from shardlab import hw, check",
@@ -160,7 +161,7 @@ def test_what_the_exercise_itself_imports_is_fine():
     assert similarity.findings("03", {"gather": stub}, {}, given) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["def f(:\n  x", "'''", "(" * 300, "\x00a", "  a\n b", "é = '\\", ""],
 )

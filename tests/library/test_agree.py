@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from shardlab.agree import agree
+from tests.each import each
 
 
 def test_equal_values_are_shown_side_by_side():
@@ -33,7 +34,7 @@ def test_dicts_become_a_table():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         (1_000_000_007, "1,000,000,007"),
@@ -53,7 +54,7 @@ def test_a_value_shows_thousands_and_at_most_five_digits(value, shown):
     assert repr(agree(a=value, b=value)) == f"a {shown}  ✓  b {shown}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "words"),
     [
         ({"formula": 1024, "counted": 896}, "formula is 1024 bytes, counted"),
@@ -81,7 +82,7 @@ def test_a_tolerance_is_used_and_said():
     assert "to 1 %" in repr(agree(a={"x": 3.0}, b={"x": 3.01}, rel=0.01))
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "words"),
     [
         ({"a": 1}, "two values or more, by name; it got 1"),

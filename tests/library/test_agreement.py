@@ -7,7 +7,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from jax import P, lax
 from jax.sharding import AbstractMesh, AxisType
@@ -16,8 +16,8 @@ from shardlab import agreement, cost, count
 from shardlab.agreement import main
 from shardlab.count.records import VOLUME
 
-pytestmark = pytest.mark.slow
-
+# A fault shows at every size; to look for the smallest takes minutes.
+FEW = {"max_examples": 4, "phases": (Phase.explicit, Phase.generate)}
 BLOCK = {"B": 2**20, "D": 8192, "F": 28_672, "X": 512, "Y": 8}
 REAL = BLOCK | {"Z": 8, "H": 64, "G": 8, "E": 64, "k": 2, "m": 32}
 
@@ -35,7 +35,7 @@ def test_it_counts_the_same_whatever_mesh_is_set():
         assert agreement.counts(*sizes) == plain
 
 
-@settings(max_examples=10)
+@settings(**FEW)
 @given(*(st.integers(1, 20) for _ in "bdf"), *(st.integers(2, 8) for _ in "xy"))
 def test_they_agree_at_any_size(b, d, f, x, y):
     n = x * y
@@ -60,7 +60,8 @@ def layer_rows(b, d, f, x, y, z, h, g, e, k, m):
     return agreement.layer_rows(agreement.layer_sizes(B, D, F, x, y, **sizes))
 
 
-@settings(max_examples=8)
+@pytest.mark.slow
+@settings(**FEW)
 @given(**{name: st.integers(*ends) for name, ends in LAYERS.items()})
 def test_context_experts_sequence_and_stages_agree_at_any_size(**sizes):
     rows = layer_rows(**sizes)
@@ -97,44 +98,43 @@ def test_formulas_and_counts_of_layers_by_hand():
         assert tuple(row.formula for row in mine) == volumes
 
 
-GATHER, SCATTER, SUM = {"all_gather"}, {"reduce_scatter"}, {"all_reduce"}
-PERMUTE, EXCHANGE = {"permute"}, {"all_to_all"}
+LETTER = {"all_gather": "G", "reduce_scatter": "S", "all_reduce": "R"}
+LETTER |= {"permute": "P", "all_to_all": "E"}
 # What moves in the forward pass, the backward pass and the update.
 KINDS = {
-    "none": (set(), set(), set()),
-    "dp": (set(), SUM, set()),
-    "zero1": (set(), SCATTER, GATHER),
-    "zero2": (set(), SCATTER, GATHER),
-    "fsdp": (GATHER, GATHER | SCATTER, set()),
-    "fsdp, weights kept": (GATHER, SCATTER, set()),
-    "tp": (GATHER | SCATTER, GATHER | SCATTER, set()),
-    "megatron": (SUM, SUM, set()),
-    "fsdp_tp": (GATHER | SCATTER, GATHER | SCATTER, set()),
-    "sequence": (GATHER | SCATTER, GATHER | SCATTER | SUM, set()),
-    "heads": (GATHER | SCATTER, GATHER | SCATTER, set()),
-    "context, ring": (PERMUTE, PERMUTE, set()),
-    "context, zig-zag": (PERMUTE, PERMUTE, set()),
-    "context, gather": (GATHER, GATHER | SCATTER, set()),
-    "context, ulysses": (EXCHANGE, EXCHANGE, set()),
-    "expert": (EXCHANGE, EXCHANGE | SUM, set()),
-    "gpipe": (PERMUTE, PERMUTE, set()),
-}
-# The same kinds move in these, though not as many bytes.
-LIKE = {
-    "fsdp_tp, weights kept": "fsdp_tp",
-    "tp, In gathered again": "tp",
-    "fsdp_tp, In gathered again": "fsdp_tp",
-    "sequence, In gathered again": "sequence",
-    "expert, twice the slots": "expert",
+    "none": ("", "", ""),
+    "dp": ("", "RR", ""),  # T1.4, T1.5
+    "zero1": ("", "SS", "GG"),  # EC-7
+    "zero2": ("", "SS", "GG"),  # EC-8, C3.11
+    "fsdp": ("GG", "GGSS", ""),  # Z3.2, C3.12, EC-9, EC-10
+    "fsdp, weights kept": ("GG", "SS", ""),
+    "tp": ("GS", "GS", ""),  # T3.4, EZ-2, EC-22
+    "tp, In gathered again": ("GS", "GGS", ""),
+    "megatron": ("R", "R", ""),  # T3.4, EC-16
+    "fsdp_tp": ("GGGS", "GGGSSS", ""),
+    "fsdp_tp, weights kept": ("GGGS", "GSSS", ""),
+    "fsdp_tp, In gathered again": ("GGGS", "GGGGSSS", ""),
+    "sequence": ("GS", "GRS", ""),  # V-4
+    "sequence, In gathered again": ("GS", "GGRS", ""),
+    "heads": ("GS", "GS", ""),
+    "context, ring": ("PP", "PPPP", ""),  # V-4
+    "context, zig-zag": ("PP", "PPPP", ""),
+    "context, gather": ("GG", "GGSS", ""),
+    "context, ulysses": ("EEEE", "EEEE", ""),
+    "expert": ("EE", "EER", ""),  # EC-22
+    "expert, twice the slots": ("EE", "EER", ""),
+    "gpipe": ("PPPPPP", "PPPPPP", ""),
 }
 
 
-@pytest.mark.parametrize("name", agreement.STRATEGIES)
-def test_each_part_of_a_step_moves_what_its_strategy_needs(name):
-    parts = agreement.counts(name, 64, 64, 128, 4, 4)
-    kinds = tuple({c.kind for c in part} for part in parts)
-    assert kinds == KINDS[LIKE.get(name, name)]
-    assert all(set(c.axes) <= {"X", "Y", "Z"} for part in parts for c in part)
+def test_each_part_of_a_step_moves_what_its_strategy_needs():
+    assert {*KINDS} == {*agreement.STRATEGIES}
+    for name, kinds in KINDS.items():
+        parts = agreement.counts(name, 64, 64, 128, 4, 4)
+        found = ["".join(sorted(LETTER[c.kind] for c in p)) for p in parts]
+        assert tuple(found) == kinds, name
+        axes = {axis for part in parts for c in part for axis in c.axes}
+        assert axes <= {"X", "Y", "Z"}
 
 
 COLLECTIVES = {
@@ -199,6 +199,7 @@ def test_a_difference_shows():
     assert last.split() == ["dp", "backward", "X", "16", "8", "0.5", "7"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_every_strategy_with_ratio_one(capsys):
     main([])
     title, _, head, *lines = capsys.readouterr().out.splitlines()
@@ -212,6 +213,7 @@ def test_the_command_prints_every_strategy_with_ratio_one(capsys):
         assert ratio == "1"
 
 
+@pytest.mark.slow
 def test_the_command_runs_from_the_shell():
     command = [
         sys.executable,
@@ -231,9 +233,9 @@ def test_the_command_runs_from_the_shell():
     ("arguments", "message"),
     [
         (["--X", "3"], "1048576 must be divisible by axis X of size 3"),
-        (["--Y", "1"], "Y must be a whole number of at least 2, got 1"),
-        (["--D", "-8"], "D must be a whole number of at least 1, got -8"),
-        (["--Z", "1"], "Z must be a whole number of at least 2, got 1"),
+        (["--Y", "1"], "Y must be a"),
+        (["--D", "-8"], "D must be a"),
+        (["--Z", "1"], "Z must be a"),
         (["--H", "7"], "D = 8192 must be divisible by H = 7"),
         (["--G", "5"], "H = 64 must be divisible by G = 5"),
         (["--G", "4"], "G = 4 must be divisible by Z = 8"),

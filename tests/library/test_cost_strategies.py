@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shardlab import cost, hw, pipeline, ring
 from shardlab.cost import Step
 from shardlab.hw import CHIPS, H100, V4P, V5E, V5P
+from tests.each import each
 
 DAY = 86_400
 ALPHA = 2550  # FLOP/s over the bytes/s of one axis of a v5p
@@ -118,8 +119,8 @@ def test_experts_move_tokens_there_and_back():  # C6.2, S8.3
     assert cost.expert_volume(B, D, k) == (2 * there, 2 * there, 0)
 
 
-@pytest.mark.parametrize("capacity", [1, 1.25, 2, Fraction(3, 2)])
-@pytest.mark.parametrize("E", [None, 8, 64])
+@each("capacity", [1, 1.25, 2, Fraction(3, 2)])
+@each("E", [None, 8, 64])
 def test_experts_keep_slots_and_chips_a_router(capacity, E):  # C6.2
     B, D, F, X, k = 4096, 512, 2048, 8, 2
     moved = cost.expert_volume(B, D, k, capacity=capacity, E=E)
@@ -209,7 +210,7 @@ def test_reduce_is_scatter_and_gather_here_too(D, F):  # C3.9, T2.2
 # ---- thresholds of DP and FSDP -----------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("tokens", "expected"),
     [
         pytest.param(cost.tokens_per_chip(V5P), 2550, id="T1.14-one-axis"),
@@ -237,9 +238,9 @@ def test_tokens(tokens, expected):
     assert round(tokens) == expected
 
 
-@pytest.mark.parametrize("strategy", ["dp", "fsdp", "zero1"])
-@pytest.mark.parametrize("gated", [False, True])
-@pytest.mark.parametrize("axes", [1, 2, 3])
+@each("strategy", ["dp", "fsdp", "zero1"])
+@each("gated", [False, True])
+@each("axes", [1, 2, 3])
 def test_knee_of_data_parallelism(strategy, gated, axes):  # T1.12, T2.6, ET-6
     X, D, F = 64, 8192, 28_672
     part = "forward" if strategy == "fsdp" else "backward"
@@ -302,7 +303,7 @@ def test_communication_does_not_know_the_batch():  # Z2.5, Z4.2
 # ---- tensor parallelism ------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("limit", "expected"),
     [
         pytest.param(cost.tp_limit(8192, V5P), 3.2, id="Z4.4"),
@@ -348,7 +349,7 @@ def test_tp_limit_does_not_know_the_batch(B, Y, gated):  # T3.5, T3.6, Z4.3
 # ---- FSDP and TP -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("tokens", "expected"),
     [
         pytest.param(
@@ -418,7 +419,7 @@ def test_chips_and_batches_of_the_mixed_scheme(chips, expected):
     assert round(chips) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("X", "expected"),
     [
         pytest.param(cost.x_opt(48_000, 32_768, 64), 13.69, id="T4.7"),
@@ -439,8 +440,8 @@ def test_axis_is_no_shorter_than_a_chip_and_no_longer_than_all():
     assert cost.x_opt(1e9, 1e3, 64) == 64
 
 
-@pytest.mark.parametrize(("M_X", "M_Y"), [(1, 1), (1, 2), (2, 1), (0.5, 2.5)])
-@pytest.mark.parametrize("gated", [False, True])
+@each(("M_X", "M_Y"), [(1, 1), (1, 2), (2, 1), (0.5, 2.5)])
+@each("gated", [False, True])
 def test_axes_of_the_network_under_each(M_X, M_Y, gated):  # N12
     F, N = 32_768, 4096
     knee = cost.mixed_tokens_per_chip(F, V5P, M_X, M_Y, gated)
@@ -451,8 +452,8 @@ def test_axes_of_the_network_under_each(M_X, M_Y, gated):  # N12
     assert knee == same(ALPHA**2 / (M_X * M_Y * weights))
 
 
-@pytest.mark.parametrize("inside", [1, 2, 4, 8])
-@pytest.mark.parametrize("B", [2**13, 2**15, 2**16, 2**18, 2e6])
+@each("inside", [1, 2, 4, 8])
+@each("B", [2**13, 2**15, 2**16, 2**18, 2e6])
 def test_a_split_over_nodes_deals_them_to_tp_first(B, inside):  # C4.19
     F, N, seconds = 28_672, 64, {}
     for X, Y in cost.splits(N):
@@ -532,7 +533,7 @@ def test_best_power_of_two(B, best):  # T8.3c, T8.4, ET-33
     assert cost.best_split(B, F_13B, 4096, V5P) == best
 
 
-@pytest.mark.parametrize(
+@each(
     ("B", "X", "overlap", "expected"),
     [
         pytest.param(3.5e6, 1024, False, 0.950, id="ET-24-3.5M-sum"),
@@ -666,7 +667,7 @@ def test_splits(N, expected):
     assert all(type(chips) is int for pair in cost.splits(N) for chips in pair)
 
 
-@pytest.mark.parametrize("strategy", cost.STRATEGIES)
+@each("strategy", cost.STRATEGIES)
 def test_exact_factors_and_their_limit(strategy):
     chips = {"X": 8} if strategy not in ("none", "tp") else {}
     chips |= {"Y": 4} if strategy in ("tp", "fsdp_tp") else {}
@@ -680,8 +681,8 @@ def test_exact_factors_and_their_limit(strategy):
         assert exact[part].comm == same(by_hand / 1.8e11)
 
 
-@pytest.mark.parametrize("n_axes", [1, 2, 3])
-@pytest.mark.parametrize("X", [4, 8])
+@each("n_axes", [1, 2, 3])
+@each("X", [4, 8])
 def test_exact_volume_is_the_exact_gather(n_axes, X):
     V = 10**9
     gather = cost.t_collective(
@@ -723,8 +724,8 @@ def test_one_pod_sends_nothing_outside():
     assert exact.math == two.math
 
 
-@pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize(
+@each("overlap", [True, False])
+@each(
     ("strategy", "X", "Y"),
     [("none", 1, 1), ("dp", 8, 1), ("fsdp", 8, 1), ("tp", 1, 8)]
     + [("fsdp_tp", 64, 8)],
@@ -763,7 +764,7 @@ def test_pipelines_send_little():  # T5.4, C4.5
     assert cost.t_pipeline_send(B, D, m, 5e10, 1e-3) == same(seconds + 1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "expected"),
     [
         pytest.param(cost.bubble(4, 8), 3 / 8, id="EC-15-1F1B"),
@@ -788,9 +789,9 @@ def test_bubble(share, expected):
     assert share == same(expected)
 
 
-@pytest.mark.parametrize("p", [1, 2, 3, 4, 8])
-@pytest.mark.parametrize("rounds", [1, 2, 3])
-@pytest.mark.parametrize(("F", "B", "W"), [(1, 2, 1), (2, 3, 1), (2, 4, 2)])
+@each("p", [1, 2, 3, 4, 8])
+@each("rounds", [1, 2, 3])
+@each(("F", "B", "W"), [(1, 2, 1), (2, 3, 1), (2, 4, 2)])
 def test_bubbles_as_events_make_them(p, rounds, F, B, W):
     m = rounds * p
     schedules = [
@@ -805,10 +806,8 @@ def test_bubbles_as_events_make_them(p, rounds, F, B, W):
         assert closed == same(float(pipeline.bubble(events)))
 
 
-@pytest.mark.parametrize(
-    ("p", "m"), [(2, 4), (4, 8), (8, 16), (8, 32), (16, 32)]
-)
-@pytest.mark.parametrize("both", [None, 2, 2.5])
+@each(("p", "m"), [(2, 4), (4, 8), (8, 16), (8, 32), (16, 32)])
+@each("both", [None, 2, 2.5])
 def test_bubble_of_two_streams_as_events_make_it(p, m, both):  # ET-22
     events = pipeline.dualpipe(p, m, 1, 2, 1, both)
     idle = cost.dualpipe_bubble(p, m, 1, 2, 1, both) * m * 3
@@ -880,8 +879,8 @@ def test_a_ring_beyond_the_node_waits_for_its_slowest_link():
         assert layer.forward.comm == same((X - 1) / X * V / H100.dcn_bw)
 
 
-@pytest.mark.parametrize("X", [1, 2, 3, 8])
-@pytest.mark.parametrize("chip", [V5P, H100], ids=["torus", "switch"])
+@each("X", [1, 2, 3, 8])
+@each("chip", [V5P, H100])
 def test_gathered_keys_and_values(X, chip):
     B, h, kv = 3 * 8 * 7, 64, 16
     how = {"directions": hw.ring_directions(chip)}
@@ -949,10 +948,8 @@ def test_experts(X, gated, k):
     assert alone.forward.math == same(X * layer.forward.math)
 
 
-@pytest.mark.parametrize("wrap", [True, False])
-@pytest.mark.parametrize(
-    "sizes", [(2,), (3,), (5,), (8,), (2, 2), (3, 3), (5, 5), (3,) * 3]
-)
+@each("wrap", [True, False])
+@each("sizes", [(2,), (3,), (5,), (8,), (2, 2), (3, 3), (5, 5), (3,) * 3])
 def test_an_exchange_takes_what_balanced_links_count(sizes, wrap):  # ES-9, N5
     n, N = len(sizes), math.prod(sizes)
     V = 12 * N**2
@@ -965,8 +962,8 @@ def test_an_exchange_takes_what_balanced_links_count(sizes, wrap):  # ES-9, N5
         assert busiest == same(counted.seconds)
 
 
-@pytest.mark.parametrize("n_axes", [1, 2, 3])
-@pytest.mark.parametrize("wrap", [True, False])
+@each("n_axes", [1, 2, 3])
+@each("wrap", [True, False])
 def test_limit_of_experts_on_a_torus(n_axes, wrap):  # N5
     F = 1000
     limit = cost.expert_limit(F, V5P, n_axes, wrap=wrap)
@@ -1029,8 +1026,8 @@ def halved(step, math=1, comm=1):
     return [same((part.math / math, part.comm / comm)) for part in step]
 
 
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("chip", [V5P, H100], ids=["torus", "switch"])
+@each("name", LAYERS)
+@each("chip", [V5P, H100])
 def test_every_strategy_has_both_bounds(name, chip):  # V-1
     step = LAYERS[name](chip)
     assert step.backward.comm > 0
@@ -1040,7 +1037,7 @@ def test_every_strategy_has_both_bounds(name, chip):  # V-1
     assert after == same(sum(sum(part) for part in step))
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@each("name", LAYERS)
 def test_every_strategy_at_any_precision_and_itemsize(name):
     step = LAYERS[name]()
     assert list(LAYERS[name](precision="int8")) == halved(step, math=2)
@@ -1050,7 +1047,7 @@ def test_every_strategy_at_any_precision_and_itemsize(name):
 WEIGHTED = [n for n in LAYERS if n not in (*CONTEXTS, "fsdp_tp")]
 
 
-@pytest.mark.parametrize("name", WEIGHTED)
+@each("name", WEIGHTED)
 def test_every_layer_with_weights_has_a_gate(name):  # ET-1
     step, gated = LAYERS[name](), LAYERS[name](gated=True)
     # Activations do not know the gate, weights and their gradients do.
@@ -1058,9 +1055,7 @@ def test_every_layer_with_weights_has_a_gate(name):  # ET-1
     assert list(gated) == halved(step, math=1 / 1.5, comm=1 / grows)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in LAYERS if n not in ("pipeline", "pods")]
-)
+@each("name", [n for n in LAYERS if n not in ("pipeline", "pods")])
 def test_every_network_is_of_rings_or_of_lines(name):  # V-5
     both_ways = {"directions": 2} if name == "ring" else {}
     on_rings = LAYERS[name](**both_ways)
@@ -1070,10 +1065,8 @@ def test_every_network_is_of_rings_or_of_lines(name):  # V-5
         assert LAYERS[name](H100, wrap=False) == LAYERS[name](H100)
 
 
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize(
-    ("chip", "X"), [(H100, 64), (V5P, 16_384)], ids=["node", "pod"]
-)
+@each("name", LAYERS)
+@each(("chip", "X"), [(H100, 64), (V5P, 16_384)])
 def test_no_axis_leaves_its_node_unsaid(name, chip, X):
     said = {"pipeline": "p", "pods": "N", "tp": "Y"}.get(name, "X")
     where = "node" if chip is H100 else "pod"
@@ -1244,7 +1237,7 @@ def test_no_communication_is_no_bound():
     assert cost.seconds(layer.forward) == layer.forward.math
 
 
-@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+@each("chip", CHIPS.values())
 def test_every_chip_has_its_thresholds(chip):
     tokens = cost.tokens_per_chip(chip)
     assert 500 < tokens < 12_000
@@ -1254,125 +1247,18 @@ def test_every_chip_has_its_thresholds(chip):
     assert cost.max_chips(1, 0) == math.inf
 
 
-# ---- bad input ---------------------------------------------------------------
-
-BAD = [0, -1, math.nan, math.inf, "4", None, True, [4]]
-GOOD = {
-    "B": 1e6,
-    "D": 64,
-    "F": 256,
-    "chip": V5P,
-    "X": 8,
-    "Y": 4,
-    "N": 64,
-    "b": 1,
-    "s": 128,
-    "h": 64,
-    "t": 8,
-    "m": 8,
-    "p": 4,
-    "pods": 2,
-    "elements": 64,
-    "stage": 1,
-    "link_bw": 9e10,
-    "strategy": "fsdp_tp",
-    "volume": 1e6,
-    "params": 1e9,
-    "tokens": 1e9,
-    "flops": 1e20,
-    "seconds": 1.0,
-}
-ABOVE_ZERO = {
-    "layer_flops": ("B", "D", "F"),
-    "dp_volume": ("D", "F"),
-    "zero_volume": ("stage", "D", "F"),
-    "fsdp_volume": ("D", "F"),
-    "tp_volume": ("B", "D"),
-    "fsdp_tp_volume": ("B", "D", "F", "X", "Y"),
-    "layer_volume": ("strategy", "B", "D", "F", "X", "Y"),
-    "weight_bytes": ("D", "F"),
-    "token_bytes": ("B", "D"),
-    "pipeline_volume": ("B", "D"),
-    "context_volume": ("B", "h"),
-    "expert_volume": ("B", "D"),
-    "sequence_volume": ("B", "D"),
-    "replicated_volume": ("elements",),
-    "attention_flops": ("B", "h"),
-    "tp_elements": ("b", "s", "h", "t"),
-    "t_layer": ("strategy", "B", "D", "F", "chip", "X", "Y"),
-    "t_cross_pod": ("B", "D", "F", "N", "pods", "chip"),
-    "t_pipeline_send": ("B", "D", "m", "link_bw"),
-    "t_context": ("B", "h", "X", "chip"),
-    "t_pods": ("B", "D", "F", "N", "pods", "chip"),
-    "t_layer_in_pods": ("strategy", "B", "D", "F", "pods", "chip", "X", "Y"),
-    "t_pipeline": ("B", "D", "F", "p", "chip"),
-    "t_expert": ("B", "D", "F", "X", "chip"),
-    "training_flops": ("params", "tokens"),
-    "t_train": ("flops", "N", "chip"),
-    "mfu": ("flops", "seconds", "N", "chip"),
-    "tp_limit": ("F", "chip"),
-    "mixed_tokens_per_chip": ("F", "chip"),
-    "x_opt": ("B", "F", "N"),
-    "best_split": ("B", "F", "N", "chip"),
-    "splits": ("N",),
-    "expert_limit": ("F", "chip"),
-    "bubble": ("p", "m"),
-    "zero_bubble": ("p", "m"),
-    "naive_bubble": ("p",),
-}
-NOT_NUMBERS = ("chip", "strategy", "stage")
-ARGUMENTS = [
-    (name, bad)
-    for name, names in ABOVE_ZERO.items()
-    for bad in names
-    if bad not in NOT_NUMBERS
-]
+# ---- bad input; test_cost.py spoils every argument of every formula ----------
 
 
-@pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
-def test_sizes_are_refused_by_name(name, argument):
-    call = getattr(cost, name)
-    good = {n: GOOD[n] for n in ABOVE_ZERO[name]}
-    if name == "mfu":
-        good["flops"] = 1e15  # no more than 64 chips can do in a second
-    call(**good)
-    for bad in BAD:
-        with pytest.raises(ValueError, match=rf"^{argument} must be a"):
-            call(**(good | {argument: bad}))
-
-
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
-        (
-            lambda: cost.layer_volume("ddp", 1, 1, 1),
-            "strategy must be one of 'none', 'dp'",
-        ),
         (
             lambda: cost.layer_volume("dp", 1, 1, 1, 2, 2),
             "Y must be 1 for the strategy 'dp', which does not use that axis",
         ),
         (lambda: cost.layer_volume("tp", 1, 1, 1, 2), "X must be 1 for"),
         (lambda: cost.t_layer("none", 1, 1, 1, V5P, 2), "X must be 1 for"),
-        (lambda: cost.zero_volume(0, 1, 1), "stage must be one of 1, 2, 3"),
-        (lambda: cost.zero_volume(True, 1, 1), "stage must be one of 1, 2, 3"),
-        (lambda: cost.fsdp_volume(1, 1, kept=1), "kept must be one of True"),
-        (lambda: cost.tp_volume(1, 1, regather=0), "regather must be one of"),
-        (lambda: cost.dp_volume(1, 1, gated="yes"), "gated must be one of"),
-        (lambda: cost.dp_volume(1, 1, itemsize=0), "itemsize must be a finite"),
-        (lambda: cost.matrices(3), "gated must be one of True, False"),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, overlap="max"),
-            "overlap must be one of True, False",
-        ),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, exact=None),
-            "exact must be one of True, False",
-        ),
-        (
-            lambda: cost.t_layer("dp", 1, 1, 1, V5P, 2, M_X=0),
-            "M_X must be a finite number above 0",
-        ),
         (lambda: cost.t_layer("tp", 1, 1, 1, V5P, Y=2, M_Y=4), "M_Y of a v5p"),
         (lambda: cost.t_layer("dp", 1, 1, 1, H100, 2, M_X=2), "M_X of a h100"),
         (lambda: cost.mixed_tokens_per_chip(1, H100), "M_X of a h100 must be"),
@@ -1429,84 +1315,34 @@ def test_sizes_are_refused_by_name(name, argument):
         ),
         (lambda: cost.expert_limit(1, V5E, 3), "n_axes of a v5e must be at"),
         (lambda: cost.seconds((1,)), "times must be Times"),
-        (lambda: cost.seconds((1, None)), "times must be a finite number"),
+        (lambda: cost.seconds((1, None)), "times must be a"),
         (lambda: cost.step_seconds((1, 2, 3)), "step must be a Step of Times"),
         (lambda: cost.step_seconds(Step(1, 2)), "step must be Times"),
-        (lambda: cost.t_comm(-1, V5P), "volume must be a finite number"),
-        (lambda: cost.t_comm(1, V5P, 0), "n_axes must be a finite number"),
-        (lambda: cost.t_comm(1, V5P, X=0.5), "X must be a finite number"),
-        (lambda: cost.t_comm(1, V5P, wrap="ring"), "wrap must be one of"),
-        (
-            lambda: cost.context_volume(1, 1, scheme="star"),
-            "scheme must be one of 'ring', 'gather', 'ulysses'",
-        ),
-        (lambda: cost.context_volume(1, 1, kv=0), "kv must be a finite"),
-        (lambda: cost.expert_volume(1, 1, k=0), "k must be a whole number"),
-        (lambda: cost.tp_elements(1, 1, 1, 2, 1), "recompute must be one of"),
-        (
-            lambda: cost.t_context(1, 1, 2, V5P, directions=3),
-            "directions must be one of 1, 2",
-        ),
+        (lambda: cost.t_comm(1, V5P, X=0.5), "X must be a"),
         (lambda: cost.bubble(4, 6, v=2), "m must be a multiple of p = 4"),
-        (lambda: cost.bubble(4, 8, v=0), "v must be a whole number"),
         (lambda: cost.zero_bubble(4, 3), "m must be at least 1 p = 4"),
         (
             lambda: cost.zero_bubble(4, 8, 1, 2, 1.5),
             "weight must be at most forward = 1",
         ),
-        (lambda: cost.zero_bubble(4, 8, 0), "forward must be a finite number"),
-        (lambda: cost.zero_bubble(4, 8, 1, 0), "backward must be a finite"),
-        (lambda: cost.zero_bubble(4, 8, weight=-1), "weight must be a finite"),
         (lambda: cost.dualpipe_bubble(3, 8), "p must be an even number"),
         (lambda: cost.dualpipe_bubble(4, 7), "m must be at least 2 p = 8"),
         (
             lambda: cost.dualpipe_bubble(4, 8, 1, 2, 2),
             "weight must be below backward = 2, got 2",
         ),
-        (lambda: cost.dualpipe_bubble(4, 8, both=0), "both must be a finite"),
         (lambda: cost.dualpipe_bubble(4, 8, both=4), "both must be from 2,"),
         (lambda: cost.dualpipe_bubble(4, 8, both=1.9), "both must be from 2,"),
         (lambda: cost.dualpipe_bubble(4, 8, 5, both=4), "both must be from 5,"),
-        (
-            lambda: cost.dualpipe_bubble(4, 8, weight=0),
-            "weight must be a finite",
-        ),
-        (lambda: cost.idle_share(-1), "bubble must be a finite number"),
         (lambda: cost.t_train(1, 1, V5P, 1.1), "mfu must be at most 1"),
-        (lambda: cost.t_train(1, 1, V5P, 0), "mfu must be a finite number"),
         (
             lambda: cost.t_train(1, 1, V5P, precision="fp4"),
             "precision of a v5p must be one of",
         ),
-        (lambda: cost.tokens_per_chip(V5P, 0), "n_axes must be a finite"),
-        (lambda: cost.tokens_per_chip(V5P, itemsize=-1), "itemsize must be"),
-        (
-            lambda: cost.mixed_tokens_per_chip(1, V5P, overlap=1),
-            "overlap must be one of True, False",
-        ),
-        (lambda: cost.mixed_tokens_per_chip(1, V5P, M_X=0), "M_X must be a"),
-        (lambda: cost.x_opt(1, 1, 1, W_Y=-1), "W_Y must be a finite number"),
-        (lambda: cost.best_split(1, 1, 4, V5P, M_X=None), "M_X must be a"),
-        (lambda: cost.max_chips(0, 1), "B must be a finite number above 0"),
-        (lambda: cost.max_chips(1, -1), "tokens must be a finite number"),
         (
             lambda: cost.ring_attention_tokens(V5P, 0.5),
-            "heads_per_kv must be a finite number of at least 1",
+            "heads_per_kv must be a",
         ),
-        (lambda: cost.t_matmul(1, 2, 3, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_layer("dp", 1, 2, 3, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_comm(1, None), "chip must be a Chip"),
-        (lambda: cost.t_train(1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.mfu(1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_cross_pod(1, 1, 1, 1, 2, 5), "chip must be a Chip"),
-        (lambda: cost.t_expert(1, 1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.t_context(1, 1, 1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.tokens_per_chip("v5p"), "chip must be a Chip"),
-        (lambda: cost.tp_limit(1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.mixed_tokens_per_chip(1, "v5p"), "chip must be a Chip"),
-        (lambda: cost.best_split(1, 1, 4, "v5p"), "chip must be a Chip"),
-        (lambda: cost.pod_tokens("v5p"), "chip must be a Chip"),
-        (lambda: cost.ring_attention_tokens("v5p"), "chip must be a Chip"),
         (lambda: cost.step_seconds(Step((1, 2), (1, 2), (0, 0)), 1), "overlap"),
     ],
 )
@@ -1595,7 +1431,7 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("name", SILENT)
+@each("name", SILENT)
 def test_no_nonsense_is_answered(name):
     call, message = SILENT[name]
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -1643,12 +1479,11 @@ def test_bytes_of_gradients_in_float32(strategy, bf16, float32):
     assert cost.layer_volume(strategy, 8, D, F, X=8, grad_bytes=2)["X"] == moved
 
 
-@pytest.mark.parametrize(
+@each(
     ("strategy", "wider"),
     [("dp", 2), ("zero1", 1), ("zero2", 1), ("fsdp", 1.5)],
-    ids=["dp", "zero1", "zero2", "fsdp"],
 )
-@pytest.mark.parametrize("grad_bytes", [None, 2, 4])
+@each("grad_bytes", [None, 2, 4])
 def test_tokens_that_hide_gradients_of_any_width(strategy, wider, grad_bytes):
     knee = cost.data_tokens_per_chip(strategy, V5P, 3, grad_bytes=grad_bytes)
     assert knee == same(850 * (wider if grad_bytes == 4 else 1))

@@ -21,6 +21,7 @@ from shardlab.arguments import partitions
 from shardlab.count import jax_inside
 from shardlab.count import walk as walking
 from shardlab.count.layouts import from_sharding
+from tests.each import each
 
 AUTO, EXPLICIT = AxisType.Auto, AxisType.Explicit
 WHOLE, ROWS = P(), P("X")
@@ -104,7 +105,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each("name", KINDS)
 def test_each_kind_has_its_volume_and_what_leaves_a_device(name):
     f, axes, volume, sent = KINDS[name]
     got = one(f, bf16(16, 8), mesh_of(4, 2))
@@ -286,7 +287,7 @@ CALLERS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLERS)
+@each("name", CALLERS)
 def test_collectives_are_found_wherever_they_are_called(name):
     f, times = CALLERS[name]
     moved = count.collectives(shard(f, mesh_of(4, 2), P("X")), bf16(16, 8))
@@ -461,7 +462,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_refused_by_name(name):
     f, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
@@ -559,7 +560,7 @@ MATMULS = {
 }
 
 
-@pytest.mark.parametrize("name", MATMULS)
+@each("name", MATMULS)
 def test_the_four_cases_of_a_sharded_matmul(name):
     A, B, f, expected = MATMULS[name]
     assert volumes_of(f, typed((16, 32), *A), typed((32, 64), *B)) == expected
@@ -656,7 +657,7 @@ LOCAL = {
 }
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@each("name", LOCAL)
 def test_operations_on_explicit_types(name):
     f, args, expected = LOCAL[name]
     assert volumes_of(f, *args) == expected
@@ -683,7 +684,7 @@ UNCLEAR = {
 }
 
 
-@pytest.mark.parametrize("name", UNCLEAR)
+@each("name", UNCLEAR)
 def test_operations_whose_bytes_the_types_do_not_tell(name):
     f, args = UNCLEAR[name]
     with pytest.raises(ValueError, match=f"cannot count `{name}`"):
@@ -706,7 +707,7 @@ RESHARDS = {
 }
 
 
-@pytest.mark.parametrize("name", RESHARDS)
+@each("name", RESHARDS)
 def test_reshards(name):
     before, after, expected = RESHARDS[name]
 
@@ -768,7 +769,7 @@ def test_pieces_do_not_become_summands():
         volumes_of(to_sum, x_of("X"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         pytest.param(x_of("X", "Y"), P(), id="two gathers"),
@@ -1024,7 +1025,7 @@ def test_a_value_is_followed_through(name):
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "f",
     [
         pytest.param(lambda x: x.sum(0), id="over rows"),
@@ -1103,7 +1104,7 @@ HIDDEN = {
 }
 
 
-@pytest.mark.parametrize("case", HIDDEN)
+@each("case", HIDDEN)
 def test_what_the_compiler_decides_is_refused(case):
     name, f = HIDDEN[case]
     with pytest.raises(ValueError, match=f"cannot count `{name}"):
@@ -1515,7 +1516,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@each("name", ATTACKS)
 def test_no_transformation_hides_or_invents_a_byte(name):
     f, expected = ATTACKS[name]
     moved = count.collectives(shard(f, mesh_of(4, 2), P("X")), bf16(16, 8))
@@ -1599,7 +1600,7 @@ def new_name(name, x, **params):
     return primitive.bind(x, **params)
 
 
-@pytest.mark.parametrize("name", UNCOUNTABLE)
+@each("name", UNCOUNTABLE)
 def test_what_has_no_known_size_or_number_is_refused(name):
     f = shard(UNCOUNTABLE[name], mesh_of(4), P("X"))
     with pytest.raises(ValueError, match=f"cannot count `{name}"):
@@ -1666,12 +1667,12 @@ def test_branches_that_permute_otherwise_do_not_say_who_sends():
         count.between(counted[1], 0, 1, "X")
 
 
-@pytest.mark.parametrize("bad", [None, -1, 1.5, "0", True, float("nan"), [0]])
+@each("bad", [None, -1, 1.5, "0", True, float("nan"), [0]])
 def test_between_refuses_what_is_no_position(bad):
     moved = mixed()
-    with pytest.raises(ValueError, match="source must be a whole number"):
+    with pytest.raises(ValueError, match="source must be a"):
         count.between(moved, bad, 0, "X")
-    with pytest.raises(ValueError, match="destination must be a whole number"):
+    with pytest.raises(ValueError, match="destination must be a"):
         count.between(moved, 0, bad, "X")
     with pytest.raises(ValueError, match="axes must be names of mesh axes"):
         count.between(moved, 0, 0, None)
@@ -1690,15 +1691,15 @@ NO_RECORDS = [None, 3, 1.5, True, "abc", "", b"", [1], [[]], {}, {"X": 1}]
 NO_RECORDS += [float("nan"), float("inf"), 10**400, object(), count.volume]
 
 
-@pytest.mark.parametrize("name", SUMS)
-@pytest.mark.parametrize("bad", NO_RECORDS, ids=lambda bad: repr(bad)[:20])
+@each("name", SUMS)
+@each("bad", NO_RECORDS)
 def test_sums_refuse_what_is_no_record(name, bad):
     with pytest.raises(ValueError, match="moved must be what `collectives`"):
         SUMS[name](bad)
 
 
-@pytest.mark.parametrize("f", [count.volume, count.sent])
-@pytest.mark.parametrize(
+@each("f", [count.volume, count.sent])
+@each(
     ("bad", "message"),
     [
         *(
@@ -1751,7 +1752,7 @@ def test_an_axis_over_which_nothing_moves_is_not_an_unknown_one():
         count.volume(list(moved), "Y")
 
 
-@pytest.mark.parametrize("bad", ["x", None, 1, 0, "False", [True], 1.0])
+@each("bad", ["x", None, 1, 0, "False", [True], 1.0])
 def test_live_is_a_yes_or_no(bad):
     with pytest.raises(ValueError, match="live must be one of False, True"):
         count.collectives(jnp.sin, bf16(16), live=bad)

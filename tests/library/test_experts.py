@@ -11,6 +11,8 @@ from jax.sharding import AbstractMesh, AxisType
 from shardlab import cost, ring
 from shardlab.hw import H100, V5P
 from shardlab.strategies import dropless, expert, layer, moe, routing
+from tests.compiling import compiled
+from tests.each import each
 
 Z, E, B, D, F = 4, 8, 32, 8, 12
 AUTO = (AxisType.Auto,)
@@ -53,7 +55,7 @@ def squares(f, *arrays):
     def loss(*arrays):
         return (f(*arrays) ** 2).sum()
 
-    return jax.jit(jax.value_and_grad(loss, range(4)))(*arrays)
+    return compiled(jax.value_and_grad(loss, range(4)))(*arrays)
 
 
 def sent_one_by_one(rows, space, my, out, their, into, *, axis_name):
@@ -182,16 +184,16 @@ def test_a_bias_rises_where_visits_are_few():
     assert list(moved) == [-0.5, 0, 0, 0.5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda s: routing.choose(s, 9), "k must be at most 8, got 9"),
-        (lambda s: routing.choose(s, 0), "k must be a whole number"),
+        (lambda s: routing.choose(s, 0), "k must be a"),
         (lambda s: routing.choose_near(s, 4, 3, 2), "nodes must divide E = 8"),
         (lambda s: routing.choose_near(s, 4, 2, 3), "nodes must divide"),
         (lambda s: routing.choose_near(s, 3, 4, 2), "k must be a multiple"),
         (lambda s: routing.slots(8, 2, 4, 0.5), "capacity must be"),
-        (lambda s: routing.drops([1], 0), "C must be a whole number"),
+        (lambda s: routing.drops([1], 0), "C must be a"),
         (lambda s: routing.nodes_of(s, 8, 3), "nodes must divide E = 8"),
         (lambda s: moe.train("luck"), "balance must be"),
         (lambda s: cost.nodes_visited(8, 9, 2), "k must be at most E = 8"),
@@ -237,8 +239,8 @@ def test_the_layer_that_is_trained_is_the_layer_that_is_cut(arrays):
 # ---- on the way --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(5,), (8,), (2, 4), (4, 4), (2, 3, 4)])
-@pytest.mark.parametrize("wrap", [True, False])
+@each("sizes", [(5,), (8,), (2, 4), (4, 4), (2, 3, 4)])
+@each("wrap", [True, False])
 def test_even_parts_load_links_as_an_all_to_all_does(sizes, wrap):
     N = int(np.prod(sizes))
     links = ring.uneven_exchange(np.full((N, N), 2.0), sizes, wrap)

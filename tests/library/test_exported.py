@@ -30,6 +30,7 @@ from shardlab.strategies import (
     zero1,
     zero2,
 )
+from tests.each import each
 
 pytestmark = pytest.mark.slow
 
@@ -82,12 +83,8 @@ def passes(strategy, mesh, dtype):
     yield block.train(strategy, mesh), (*args, *states)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "dtype"), [((4, 2), jnp.bfloat16), ((1, 8), jnp.float32)], ids=str
-)
-@pytest.mark.parametrize(
-    "strategy", STRATEGIES, ids=lambda s: s.__name__.rpartition(".")[2]
-)
+@each(("sizes", "dtype"), [((4, 2), jnp.bfloat16), ((1, 8), jnp.float32)])
+@each("strategy", STRATEGIES)
 def test_every_strategy_counts_as_its_jaxpr(strategy, sizes, dtype):
     mesh = mesh_of(X=sizes[0], Y=sizes[1])
     for f, args in passes(strategy, mesh, dtype):
@@ -174,8 +171,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32, jnp.int8])
-@pytest.mark.parametrize("name", CASES)
+@each("dtype", [jnp.bfloat16, jnp.float32, jnp.int8])
+@each("name", CASES)
 def test_an_exported_collective_counts_as_in_the_jaxpr(name, dtype):
     f = jax.shard_map(
         CASES[name],
@@ -461,7 +458,7 @@ def counted(f):
     return exported.collectives(blob, XY.shape)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_refused_by_name(name):
     f, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
@@ -622,7 +619,7 @@ def test_pieces_over_an_axis_that_is_left_free_are_refused(side, spec):
         exported.collectives(blob, XY.shape)
 
 
-@pytest.mark.parametrize("name", FORGED)
+@each("name", FORGED)
 def test_a_forged_module_is_refused(name):
     f, old, new, message = FORGED[name]
     blob = program(f, laid((8, 8), "X"))
@@ -712,7 +709,7 @@ def layer(x, w, gather=gather):
     return jnp.tanh(x @ gather(w))
 
 
-def each(gather):
+def layer_by_layer(gather):
     """Layer by layer, gathered just in time."""
 
     def f(x, ws):
@@ -887,15 +884,15 @@ def with_sums(x, ws):
 
 
 ONE_LAYER = {
-    "scaled": each(lambda w: gather(w) * 2.0),
+    "scaled": layer_by_layer(lambda w: gather(w) * 2.0),
     "sums": with_sums,
-    "each": each(gather),
+    "each": layer_by_layer(gather),
     "scan": in_a_scan,
     "jit": jitted,
     "bias": with_bias,
-    "padding": each(by_padding),
-    "masks": each(by_masks),
-    "transposed": lambda x, ws: each(lambda w: gather(w.T.T))(x, ws),
+    "padding": layer_by_layer(by_padding),
+    "masks": layer_by_layer(by_masks),
+    "transposed": lambda x, ws: layer_by_layer(lambda w: gather(w.T.T))(x, ws),
     "gradients": backward(checkpointed),
     "gradients of a scan": backward(checkpointed_scan),
 }
@@ -918,7 +915,7 @@ SEVERAL = {
     "branches": of_branches,
     "bf16": first(lambda w: gather(w.astype(jnp.bfloat16)).astype(w.dtype)),
     "transposed": first(lambda w: gather(w.T.reshape(WIDTH, -1).T).T),
-    "kept for backward": backward(each(gather)),
+    "kept for backward": backward(layer_by_layer(gather)),
     "kept by a scan": backward(in_a_scan),
 }
 
@@ -937,14 +934,14 @@ def peaks(f, of=None, mesh=X8):
     return living.peaks(exported.counted(module, mesh.shape), of)
 
 
-@pytest.mark.parametrize("of", [None, range(1, L + 1)], ids=["any", "weights"])
-@pytest.mark.parametrize("name", ONE_LAYER)
+@each("of", [None, range(1, L + 1)])
+@each("name", ONE_LAYER)
 def test_gathered_just_in_time_is_one_layer(name, of):
     assert peaks(ONE_LAYER[name], of).gathered == V
 
 
-@pytest.mark.parametrize("of", [None, range(1, L + 1)], ids=["any", "weights"])
-@pytest.mark.parametrize("name", SEVERAL)
+@each("of", [None, range(1, L + 1)])
+@each("name", SEVERAL)
 def test_several_layers_are_found_however_they_are_held(name, of):
     # The first layer's weights are not needed on the way back.
     held = peaks(SEVERAL[name], of)
@@ -1015,7 +1012,7 @@ def test_sums_of_arguments_are_not_gathered():
 
 
 def test_only_the_arguments_that_are_named_count():
-    assert peaks(each(gather), of=[0]).gathered == 0
+    assert peaks(layer_by_layer(gather), of=[0]).gathered == 0
     assert peaks(lambda x, ws: x + gather(x).sum(), of=[0]).gathered == 16 * 256
 
 
@@ -1030,7 +1027,7 @@ def test_an_argument_that_arrives_larger_was_gathered():
 
 def test_of_must_name_arguments():
     with pytest.raises(ValueError, match="arguments 0 to"):
-        peaks(each(gather), of=[99])
+        peaks(layer_by_layer(gather), of=[99])
 
 
 @given(st.integers(1, 5), st.integers(1, 3))

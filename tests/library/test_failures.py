@@ -13,6 +13,8 @@ from shardlab.strategies import adam
 from shardlab.transformer import faults, training
 from shardlab.transformer import model as decoder
 from shardlab.transformer.evidence import TINY
+from tests.compiling import compiled
+from tests.each import each
 
 pytestmark = pytest.mark.slow
 
@@ -47,9 +49,9 @@ def test_young_is_good_while_a_checkpoint_is_short():
     assert cost.daly_interval(2 * M, M) == M
 
 
-@pytest.mark.parametrize("restart", [0.0, 400.0])
-@pytest.mark.parametrize("write", [0.0, 300.0])
-@pytest.mark.parametrize("interval", [200.0, 1200.0, 8000.0])
+@each("restart", [0.0, 400.0])
+@each("write", [0.0, 300.0])
+@each("interval", [200.0, 1200.0, 8000.0])
 def test_goodput_is_what_is_simulated(interval, write, restart):
     run = interval, 60.0, M, restart, write
     found = failures.goodput(*run, failures=200_000, seed=3)
@@ -98,7 +100,7 @@ def test_one_chip_waits_for_nobody():
     assert cost.hit_share(100, 0) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: failures.play(0, 1, 1, 0, 1), "interval must be"),
@@ -155,7 +157,7 @@ def run():
     axis = (AxisType.Auto,)
     devices = jax.devices()[:8]
     mesh = jax.make_mesh((8,), ("X",), axis_types=axis, devices=devices)
-    step = jax.jit(faults.train(mesh, TINY.context))
+    step = compiled(faults.train(mesh, TINY.context))
     rng = np.random.default_rng(4)
     batch = rng.integers(0, TINY.vocab, (2, 8 * TINY.context), dtype=np.int32)
     start = jax.tree.map(adam.start, decoder.start(TINY))
@@ -178,7 +180,7 @@ def test_without_a_fault_it_is_data_parallelism(run):
     steps, batch, start = run
     seen, states = steps(faults.NOWHERE)
     mesh = evidence.devices({"X": 8, "Y": 1})
-    plain, W = jax.jit(training.train("dp", mesh, TINY.context)), None
+    plain, W = compiled(training.train("dp", mesh, TINY.context)), None
     W, held = decoder.start(TINY), start
     for loss, different in seen:
         parts, W, held = plain(*batch, W, held)

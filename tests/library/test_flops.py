@@ -15,6 +15,7 @@ from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import count
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp, typed
+from tests.each import each
 
 MESH = (4, 2), ("X", "Y")
 sizes = st.integers(1, 6)
@@ -82,7 +83,7 @@ def typed_product(left, right, out, mesh):
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right", "out", "ways"),
     [
         (P("X", None), P(None, "Y"), P("X", "Y"), 8),  # case 1

@@ -12,6 +12,7 @@ from jax.sharding import AbstractMesh, AxisType
 
 from shardlab import cost, count
 from shardlab.strategies import heads, layer
+from tests.compiling import compiled
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +69,7 @@ SIZES = [
 def test_loss_and_gradients_are_those_of_one_device(Y, sizes):
     mesh = jax.make_mesh((Y,), ("Y",), axis_types=AUTO)
     arguments = numbers(0, *sizes)
-    got, *gradients = jax.jit(layer.gradients(heads, mesh))(*arguments)
+    got, *gradients = compiled(layer.gradients(heads, mesh))(*arguments)
     wanted = loss(*arguments)
     assert float(got.sum()) == pytest.approx(float(wanted), rel=1e-5)
     expected = jax.grad(loss, argnums=range(1, 6))(*arguments)
@@ -83,7 +84,7 @@ def test_loss_and_gradients_are_those_of_one_device(Y, sizes):
 def test_the_forward_pass_is_that_of_one_device():
     mesh = jax.make_mesh((4,), ("Y",), axis_types=AUTO)
     _, *arguments = numbers(1, 12, 16, 4, 2, 4)
-    Out = jax.jit(layer.forward(heads, mesh))(*arguments)
+    Out = compiled(layer.forward(heads, mesh))(*arguments)
     np.testing.assert_allclose(Out, plain(*arguments), atol=1e-5)
 
 

@@ -17,6 +17,7 @@ from shardlab.count.partitioned import groups_of, partitioned
 from shardlab.inspection import advise, forecast, inspect_step, table
 from shardlab.inspection.command import main
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp
+from tests.each import each
 
 B, D, F = 32, 24, 40
 
@@ -364,7 +365,7 @@ def test_products_take_their_roofline():
 # ---- how XLA spells groups of devices ----------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "groups"),
     [
         ("", [(0, 1, 2, 3, 4, 5, 6, 7)]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shardlab.plot import casework
+from shardlab.plot import casework, compiled
 
 
 def test_a_dot_stands_right_of_the_line_if_there_are_tokens_enough():
@@ -33,9 +33,8 @@ def test_scatters_are_counted_and_gradients_that_are_whole_at_once():
     assert [w for w in words if w.endswith("whole")] == ["2 whole", "1 whole"]
 
 
-def test_without_published_steps_all_bars_have_one_scale():
-    rows = {"a": ({"matmuls": 2.0}, None), "b": ({"matmuls": 1.0}, None)}
-    ax = casework.spent_seconds(rows)
-    long, short = (patch.get_width() for patch in ax.patches[:2])
-    assert long == pytest.approx(2 * short)
-    assert "published" not in [text.get_text() for text in ax.texts]
+def test_knees_are_marked_where_estimate_and_roof_bend():
+    tokens = (1, 2, 64)
+    seconds = [max(16 + n, 2 * n) for n in tokens]
+    ax = compiled.knees({"a chip": (tokens, seconds, lambda B: 8 + B * 0 + B)})
+    assert "estimate bends: 16" in [text.get_text() for text in ax.texts]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shardlab.plot import colours, schedules
+from tests.each import each
 
 AXES = ("axis-x", "axis-y", "axis-z", "pod")
 PIPELINE = ("forward", "weight-half", "input-half", "backward")
@@ -23,8 +24,8 @@ def least(names, theme, sight="normal"):
     )
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize(
+@each("theme", THEMES)
+@each(
     ("sight", "apart"),
     [
         ("normal", 39),
@@ -37,12 +38,12 @@ def test_two_axes_never_look_alike(theme, sight, apart):
     assert least(AXES, theme, sight) > apart
 
 
-@pytest.mark.parametrize(("theme", "sight"), list(product(THEMES, EYES)))
+@each(("theme", "sight"), list(product(THEMES, EYES)))
 def test_no_two_hues_look_alike_to_any_eye(theme, sight):
     assert least(colours.RAMPS, theme, sight) > 5
 
 
-@pytest.mark.parametrize(("theme", "hue"), list(product(THEMES, colours.RAMPS)))
+@each(("theme", "hue"), list(product(THEMES, colours.RAMPS)))
 def test_steps_of_a_hue_differ_by_nine_of_lightness_or_more(theme, hue):
     found = [
         colours.lightness(colours.colour(f"{hue}-{n}", theme))
@@ -63,7 +64,7 @@ def test_parts_of_a_pipeline_stay_apart_in_grey(theme):
         assert least(PIPELINE, theme, sight) > 8
 
 
-@pytest.mark.parametrize(("theme", "sight"), list(product(THEMES, EYES)))
+@each(("theme", "sight"), list(product(THEMES, EYES)))
 def test_arithmetic_network_and_memory_look_different(theme, sight):
     names = ("arithmetic-2", "network-1", "memory-3")
     assert least(names, theme, sight) > 10

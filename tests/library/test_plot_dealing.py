@@ -70,9 +70,3 @@ def test_a_chunk_counts_as_its_part_of_a_stage():
     ax = plot.in_flight({"whole": events, "half": events}, {"half": 0.5})
     found = [t.get_text() for t in ax.texts if t.get_text()[0].isdigit()]
     assert found[:8] == ["11", "9", "7", "5", "5.5", "4.5", "3.5", "2.5"]
-
-
-def test_the_halves_are_a_chain_and_two_branches():
-    found = [t.get_text() for t in plot.backward_halves().texts]
-    for words in ("dOut", "dTmp", "dIn", "dW_in", "dW_out"):
-        assert found.count(words) == 1

@@ -98,12 +98,3 @@ def test_a_copy_a_node_goes_once_through_the_card():
     assert sum(t.arrow_patch is not None for t in ways) == 5 + 2 * (2 + 4)
     assert any(w.endswith(": 5 copies through its card") for w in texts(ax))
     assert texts(ax).count("Σ") == 2  # one a node, on the way back
-
-
-def test_a_rank_has_two_stages_of_mirrored_numbers():
-    said = texts(plot.stages_and_experts())
-    assert said.count("stage 5") == said.count("stage 10") == 8
-    assert said.count("E28–31") == 2
-    # Words, for no line from row to row would survive on a phone.
-    heads = {"the place with stages 5 and 10: 16 nodes", "its node 0: 8 GPUs"}
-    assert heads <= set(said)

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 
 from shardlab import cost, failures, plot
 from shardlab.plot.axes import POINT
+from tests.each import each
 from tests.library.drawn import texts
 
 
@@ -54,13 +55,6 @@ def test_a_recovery_is_as_long_as_its_steps():
     found = texts(ax)
     assert {"18.5 min", "1.2 min", *names} <= {*found}
     assert found.count("swap") == 1  # in the short bar there is no room
-
-
-def test_a_recovery_ends_with_its_share_of_the_time():
-    names = ("notice", "swap", "start", "load", "compile", "redo")
-    budgets = {"all alike": dict.fromkeys(names, 2)}
-    found = texts(plot.recoveries(budgets, between=120))
-    assert "12.0 min, 10.0%" in found
 
 
 def test_lost_shares_are_as_long_as_they_are():
@@ -147,7 +141,7 @@ def test_a_block_is_found_where_it_lay_before():
     assert {"vocab, cut 4 ways by Y", "D, cut 2 ways by X"} < {*texts(ax)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: plot.failing_runs({}), "runs must be a dict"),

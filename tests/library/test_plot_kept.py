@@ -25,12 +25,6 @@ def test_of_moments_with_the_same_flops_the_fullest_is_drawn():
     assert "50 MB" in texts(axes[0])
 
 
-def test_sequence_parallelism_gathers_six_times_and_scatters_four():
-    written = texts(plot.mirrored_passes())
-    assert written.count("AllGather") == 6
-    assert written.count("ReduceScatter") == 4
-
-
 def test_heights_are_sums_of_changes():
     run = [("forward", "F1", 1, 0.1), ("again", "R1", 1, 0.9)]
     (ax,) = plot.heights({"x": [*run, ("backward", "B1", 2, -1)]}, "x", "y")
@@ -73,14 +67,6 @@ def test_bars_end_at_their_total():
     (line,) = ax.lines
     left = drawn[0].get_x()
     assert line.get_xdata()[0] - left == pytest.approx(3.5 * wide[1])
-
-
-def test_peaks_of_stages_are_written_with_what_lies_below():
-    stages = {"first": [(0, 1e9), (2, 3e9), (5, 0)], "last": [(0, 2e9), (5, 0)]}
-    axes = plot.stage_bytes({"x": stages}, states=1e9, limit=5e9)
-    first = ["4.0", "5 GB", "activations", "states"]
-    assert texts(axes[0, 0]) == first
-    assert texts(axes[0, 1]) == ["3.0", "5 GB"]
 
 
 def test_areas_of_rungs_are_bytes():

@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 
 from shardlab import hw, matmul, memory, pipeline, plot, ring, switch
 from shardlab.plot.rounds import reached
+from tests.each import each
 from tests.library.drawn import texts
 
 VOLUMES = {
@@ -42,7 +43,6 @@ RINGS = {
 }
 IN_WORDS = {"in order": "3 hops", "in turn": "12 hops"}
 WAITS = {"TPU v5e": {("sum", "A[I, J_X] · B[J_X, K]"): (174, 565, "sum")}}
-KINDS = "AllGather", "slice", "AllReduce"
 KEPT = {"as they lie": 2.68e8, "one gathered": 6.71e8}
 LAID = {"FSDP": [("W[D_X, F]", "gathered"), ("Out[B, D_Y]", "")]}
 
@@ -54,145 +54,12 @@ def held(*spec):
     return jax.device_put(np.arange(48.0).reshape(8, 6), cut)
 
 
-PICTURES = {
-    "four cases": plot.four_cases,
-    "outer products": plot.outer_products,
-    "block product": plot.block_product,
-    "diagonal": plot.only_the_diagonal,
-    "local products": plot.local_products,
-    "cases at work": plot.cases_at_work,
-    "ways round": plot.ways_round,
-    "gather or slice": plot.gather_or_slice,
-    "turn the cut": lambda: plot.turn_the_cut(224, 1344),
-    "weights stay": lambda: plot.weights_stay(KEPT, 3e8, 2.1e6),
-    "waits": lambda: plot.waits(WAITS, 760),
-    "layouts read": lambda: plot.layouts_read("2 × 1.07 GB", "34 MB"),
-    "roads": lambda: plot.sum_roads(ROADS),
-    "chip": lambda: plot.one_chip(hw.V5P),
-    "GPU": lambda: plot.one_chip(hw.H100),
-    "networks": plot.networks,
-    "slice": plot.slice_and_axes,
-    "pods": plot.pod_phases,
-    "rails": plot.rails,
-    "hosts": plot.hosts,
-    "ring orders": lambda: plot.ring_orders(RINGS, POD_OF, IN_WORDS),
-    "recipes": plot.recipes,
-    "recipes of a model": lambda: plot.recipes(None, 13e9, {"H100": 80e9}),
-    "reach": lambda: plot.reach({"a": (10, "pod-2", "10")}, {"here": 100}),
-    "sequences": plot.dealt_sequences,
-    "one step": plot.one_step,
-    "one weight": plot.one_weight,
-    "data parallel": plot.data_parallel_step,
-    "ZeRO-1": plot.zero_one,
-    "FSDP": plot.gather_use_drop,
-    "sequence parallel": plot.sequence_parallel,
-    "heads": plot.heads_dealt,
-    "orders": lambda: plot.cut_orders(VOLUMES),
-    "two axes": plot.two_axes,
-    "layouts": lambda: plot.layouts(LAID, {"X": 4, "Y": 2}),
-    "two cuts": plot.two_cuts,
-    "whole layer": plot.whole_layer,
-    "gate": plot.gate,
-    "logits": lambda: plot.logits(8192, 128_256, 8, ": 4.2 GB", "0.5 GB"),
-    "ring or line": plot.ring_or_line,
-    "holders": lambda: plot.holders({"A": held("X", "Y")}),
-    "f and g": plot.f_and_g,
-    "node gathers": plot.node_gathers,
-    "in flight": lambda: plot.in_flight(FIVE),
-    "halves": plot.backward_halves,
-    "one tick": lambda: plot.one_tick(pipeline.one_f_one_b(4, 6), 7),
-    "Gantt": lambda: plot.gantt(FIVE)[0, 0],
-    "rounds": lambda: plot.rounds(SENDS, 4),
-    "bisection": plot.bisection,
-    "copy and sum": plot.copy_and_sum,
-    "switch adds": plot.switch_adds,
-    "transposes": lambda: plot.ones({"AG": TALL, "RS": TALL.T}, 4),
-    "product of ones": lambda: plot.ones({"AG": TALL, "RS": TALL.T}, 4, "AR"),
-    "idle links": plot.idle_links,
-    "gather traffic": lambda: plot.gather_traffic(AROUND, 8),
-    "exchanged parts": lambda: plot.exchanged_parts(
-        ring.all_to_all_steps(128, 8), 8
-    ),
-    "ways out": lambda: plot.ways_out(hw.V5E, hw.H100),
-    "hierarchy": plot.hierarchy,
-    "layer kept": lambda: plot.layer_kept(16),
-    "tallies": lambda: plot.tallies({"a": [("in", 2, "SP"), ("out", 8, "TP")]}),
-    "stacks": lambda: plot.stacks({"a": {"states": 7e10}}, {"80 GB": 8e10}),
-    "policies": lambda: plot.policies({"all": [(9, 0), (9, 0)]}, "ab"),
-    "roofline": lambda: plot.roofline(hw.V5P.flops, {"HBM": hw.V5P.hbm_bw}),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_live_svg_of_a_column_at_most(name):
-    picture = plot.svg(PICTURES[name]().figure)
-    wide = int(re.search(r'<svg[^>]* width="(\d+)"', picture)[1])
-    assert wide <= 1.03 * plot.COLUMN
-    assert "<text" in picture
-    assert "var(--ink, #14171c)" in picture
-    sizes = re.findall(
-        r"font-size: ([\d.]+)px|font: [^\"]*?([\d.]+)px", picture
-    )
-    assert min(float(a or b) for a, b in sizes) * 96 / 72 > 10.4
-    assert len(picture) < 400_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["four cases", "Gantt", "networks"])
-def test_the_same_picture_has_the_same_bytes(name):
-    first, second = (plot.svg(PICTURES[name]().figure) for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("name", ["four cases", "ZeRO-1", "two axes"])
-def test_no_two_pictures_share_an_id(name):
-    picture = plot.svg(PICTURES[name]().figure)
-    other = plot.svg(plot.outer_products().figure)
-    ids = [set(re.findall(r' id="([^"]+)"', p)) for p in (picture, other)]
-    assert not ids[0] & ids[1]
-
-
 def test_indices_stand_below_the_line_in_the_colour_of_their_axis():
     picture = plot.svg(plot.four_cases().figure)
     x, y = "var(--axis-x, #1b64b5)", "var(--axis-y, #b9480a)"
     assert f'style="fill: {x}">X</tspan>' in picture
     assert f'style="fill: {y}">Y</tspan>' in picture
     assert "_X" not in picture
-
-
-def test_each_case_says_what_moves():
-    found = texts(plot.four_cases())
-    assert found.count("multiply") == 4
-    assert found.count("AllGather_X") == 2
-    assert found.count("AllReduce_X") == 1
-    assert "nothing moves" in found
-
-
-def test_a_chip_of_case_1_forms_the_block_where_its_factors_meet():
-    found = texts(plot.local_products())
-    blocks = ["".join(map(str, at)) for at in np.ndindex(4, 2)]
-    low = str.maketrans("0123", "₀₁₂₃")
-    assert [w for w in found if w.startswith("C")] == [
-        f"C{at.translate(low)}" for at in blocks
-    ]
-
-
-def test_a_layer_gathers_weights_or_adds_up_activations():
-    found = texts(plot.cases_at_work())
-    assert found.count("AllGather_X") == found.count("of the weights") == 2
-    assert found.count("AllReduce_Y") == found.count("of activations") == 1
-
-
-def test_case_2_gathers_or_slices_and_adds():
-    found = texts(plot.gather_or_slice())
-    assert [found.count(f"{kind}_X") for kind in KINDS] == [1, 1, 1]
-
-
-def test_a_cut_that_is_turned_says_what_its_two_steps_send():
-    found = texts(plot.turn_the_cut(224, 1344))
-    assert found.count("AllToAll_X") == found.count("224 B") == 1
-    assert found.count("AllGather_X") == found.count("1,344 B") == 1
 
 
 def test_weights_that_stay_are_drawn_beside_their_room():
@@ -235,12 +102,6 @@ def test_bars_of_recipes_are_as_long_as_their_bytes():
         plot.recipes({})
 
 
-def test_a_model_is_drawn_in_gigabytes_beside_the_memory_of_chips():
-    kept = {"mixed": memory.RECIPES["mixed-precision"]}
-    drawn = texts(plot.recipes(kept, 13e9, {"H100": 80e9, "v5p": 96e9}))
-    assert {"208 GB", "H100 80", "v5p 96"} <= set(drawn)
-
-
 def test_a_limit_ends_where_its_chips_are():
     ax = plot.reach(
         {"one": (1000, "pod-2", "1,000"), "none": (0, "pod-2", "none")}
@@ -251,11 +112,6 @@ def test_a_limit_ends_where_its_chips_are():
     assert part == pytest.approx(whole * 3 / 5)
     assert empty == whole
     assert {"1,000", "none"} <= set(texts(ax))
-
-
-def test_sequences_are_dealt_to_few_chips_to_as_many_and_to_more():
-    drawn = texts(plot.dealt_sequences(8, 2))
-    assert {"2 chips", "8 chips", "16 chips", "15"} <= set(drawn)
 
 
 def test_a_block_reaches_one_chip_a_round_on_a_ring_and_doubles_in_a_tree():
@@ -370,13 +226,6 @@ def test_a_part_of_an_axis_is_no_ring():
     assert len(dashed) == 2 + 8 + 4  # what leaves the lines, and the block
 
 
-def test_a_layer_has_four_collectives_in_each_pass():
-    found = [w.replace("-\n", "") for w in texts(plot.whole_layer())]
-    assert found.count("AllGather_Y") == found.count("ReduceScatter_Y") == 4
-    assert found.count("2BD") == 8
-    assert found.count("AllGather_Y\nagain, 2BD") == 2
-
-
 def test_the_logits_are_drawn_to_scale():
     ax = plot.logits(8192, 128_256)
     boxes = [(p.get_width(), p.get_height()) for p in ax.patches]
@@ -403,7 +252,7 @@ def test_the_order_that_moves_least_is_marked():
         plot.cut_orders({})
 
 
-@pytest.mark.parametrize(
+@each(
     ("draw", "message"),
     [
         (lambda: plot.outer_products(9), "chips must be 2 to 5, got 9"),

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from shardlab.plot import table
+from tests.each import each
 
 
 class Words(HTMLParser):
@@ -54,7 +55,7 @@ def test_axes_of_a_layout_have_their_colours():
     assert '<span class="axis-x">X</span><span class="axis-y">Y</span>' in html
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "rows", "words"),
     [
         ({}, {"a": ()}, "a column and a row"),

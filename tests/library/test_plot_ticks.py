@@ -5,6 +5,7 @@ import pytest
 
 from shardlab import plot
 from shardlab.plot.ticks import plain
+from tests.each import each
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_an_axis_that_is_not_named_keeps_its_ticks(ax):
     assert not any(label.get_text() for label in minor)
 
 
-@pytest.mark.parametrize(
+@each(
     ("x", "words"),
     [
         (0.001, "0.001"),

@@ -22,6 +22,8 @@ from shardlab.strategies import (
     zero1,
     zero2,
 )
+from tests.compiling import compiled
+from tests.each import each
 
 INSIDE = {
     "dp": dp,
@@ -69,11 +71,11 @@ def expected():
     return loss, dTmp @ W_in.T, In.T @ dTmp, (In @ W_in).T @ dOut
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (4, 2, 1)], ids=str)
-@pytest.mark.parametrize("name", INSIDE)
+@each("sizes", [(2, 2, 2), (4, 2, 1)])
+@each("name", INSIDE)
 def test_loss_and_gradients_are_those_of_one_chip(name, sizes):
     strategy = pods.across(INSIDE[name])
-    passes = jax.jit(block.gradients(strategy, devices(sizes)))
+    passes = compiled(block.gradients(strategy, devices(sizes)))
     loss, *gradients = passes(*integers())
     wanted, *exact = expected()
     assert np.asarray(loss, np.float64).sum() == wanted
@@ -91,9 +93,9 @@ def test_a_step_makes_the_same_weights_in_every_pod():
     ]
     states = jax.tree.map(np.float32, moments)
     args = (In, Target, W_in, W_out, *states)
-    one = jax.jit(block.train(one_chip, devices((8, 1, 1))))(*args)
+    one = compiled(block.train(one_chip, devices((8, 1, 1))))(*args)
     step = block.train(pods.across(fsdp), devices((2, 4, 1)))
-    found = jax.jit(step)(*args)
+    found = compiled(step)(*args)
     for new, wanted in zip(
         jax.tree.leaves(found[1:]), jax.tree.leaves(one[1:]), strict=True
     ):
@@ -119,8 +121,8 @@ def counted(name, sizes):
     return both, count.collectives(update, *gradients, *states)
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 2), (4, 8, 2), (16, 4, 4)], ids=str)
-@pytest.mark.parametrize("name", INSIDE)
+@each("sizes", [(2, 2, 2), (4, 8, 2), (16, 4, 4)])
+@each("name", INSIDE)
 def test_what_crosses_is_the_gradient_of_one_chip(name, sizes):  # T6.5, T6.6
     _, X, Y = sizes
     cut = {"dp": 1, "tp": Y, "megatron": Y, "fsdp_tp": X * Y}.get(name, X)
@@ -159,7 +161,7 @@ def test_cut_cross_gather_is_an_all_reduce(sizes):
         in_specs=P(("P", "X")),
         out_specs=P(),
     )
-    np.testing.assert_array_equal(jax.jit(program)(terms), terms.sum(0))
+    np.testing.assert_array_equal(compiled(program)(terms), terms.sum(0))
     moved = count.collectives(program, terms)
     assert count.volume(moved, "P") == (2 * 4 * 24 // X if n_pods > 1 else 0)
     assert count.volume(moved, "X") == (2 * 4 * 24 if X > 1 else 0)
@@ -204,7 +206,7 @@ def test_types_give_the_same_numbers_and_bytes(n_pods, X):
     mesh, args = laid(X, n_pods)
     passes = typed.gradients(typed.pods, regather=True)
     with jax.set_mesh(mesh):
-        _, *found = jax.jit(passes)(*args)
+        _, *found = compiled(passes)(*args)
         moved = count.collectives(passes, *args)
         byhand = count.collectives(
             block.gradients(pods.across(fsdp), mesh), *args

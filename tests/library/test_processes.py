@@ -12,9 +12,10 @@ from bench.wire import namespaces
 from shardlab import processes
 from shardlab.processes import __main__ as command
 from shardlab.processes import child, launch
+from tests.each import each
 
 PATIENCE = 60  # seconds within which something must be gone; it takes none
-REPEATED = 20
+REPEATED = 5
 
 
 def gone(*pids):
@@ -205,7 +206,7 @@ def refused():
     yield Path("nowhere.py"), ValueError, "nowhere.py"
 
 
-@pytest.mark.parametrize(("program", "kind", "said"), list(refused()))
+@each(("program", "kind", "said"), list(refused()))
 def test_what_is_no_program_is_refused(program, kind, said):
     with pytest.raises(kind, match=said):
         launch(program, 1)
@@ -510,7 +511,7 @@ def test_a_strategy_runs_unchanged_over_processes(strategy):
 
 
 @pytest.mark.long
-def test_twenty_runs_in_a_row():
+def test_several_runs_in_a_row():
     for n in range(REPEATED):
         run = launch(total, 2, 4, ([float(n)] * 8,), echo=None)
         assert run.results == [[8.0 * n, 4]] * 2

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shardlab import room, timeline
 from shardlab.room import Stay
 from shardlab.timeline import Done, Task
+from tests.each import each
 
 
 def prefetched(gather, work, ahead):
@@ -64,7 +65,7 @@ def test_what_goes_makes_room_for_what_comes():
     assert room.peak(played, []) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "start", "end", "queue", "said"),
     [
         ("b", 1, 4, "chip", "b starts before a is done"),
@@ -106,7 +107,7 @@ def test_a_short_task_late_in_a_timeline_takes_its_time(share):
     assert room.faults(played, tasks) == ["b is not what was to be done"]
 
 
-@pytest.mark.parametrize(
+@each(
     "done",
     [
         Done("a", "chip", math.nan, math.nan),
@@ -116,7 +117,6 @@ def test_a_short_task_late_in_a_timeline_takes_its_time(share):
         Done("a", "chip", None, 1),
         ("a", "chip", 0, 1),
     ],
-    ids=str,
 )
 def test_a_time_that_is_none_is_a_fault(done):
     assert room.faults([done], [Task("a", "chip", 1)]) == [

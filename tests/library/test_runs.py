@@ -9,11 +9,12 @@ from shardlab.hw import A100
 from shardlab.plan import runs
 from shardlab.plan.held import layer_kept
 from shardlab.plan.timing import stage_seconds, stream_seconds
+from tests.each import each
 
 NAMES = list(runs.RUNS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_run_is_legal_and_says_where_it_was_read(name):
     run = runs.RUNS[name]
     assert plan.why_not(runs.job_run(run), run.layout) == ""
@@ -39,7 +40,7 @@ def test_published_seconds_are_those_of_the_printed_rate():
     assert mfu == pytest.approx(0.462, abs=0.005)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_forecasts_lie_within_a_third_but_for_two(name):
     ratio = runs.forecast(name, roomy=True).seconds / runs.RUNS[name].seconds
     missed = name in ("deepseek-v3", "llama-3-405b, long")

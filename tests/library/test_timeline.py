@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from shardlab import timeline
 from shardlab.timeline import Done, Task
+from tests.each import each
 
 QUEUES = ("chip", "network", "disk")
 
@@ -100,7 +101,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_bad_tasks_are_named(name):
     task, words = BAD[name]
     with pytest.raises(ValueError, match=words):

@@ -7,6 +7,7 @@ import pytest
 
 from shardlab import trace
 from shardlab.timeline import Done
+from tests.each import each
 
 PLAYED = [
     Done("gather", "network", 0.0, 0.003),
@@ -90,7 +91,7 @@ def test_a_profile_without_programs_is_refused(tmp_path):
         trace.read(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("others", "seconds"),
     [
         ([], 4),

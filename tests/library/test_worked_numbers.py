@@ -29,6 +29,7 @@ from shardlab import (
     ring,
 )
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp, zero1
+from tests.each import each
 
 V4P, V5E, V5P = hw.V4P, hw.V5E, hw.V5P
 LLAMA_2_13B = 13_015_449_600
@@ -75,9 +76,7 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("array", "expected"), [pytest.param(*w, id=i) for i, w in HELD.items()]
-)
+@each(("array", "expected"), [pytest.param(*w, id=i) for i, w in HELD.items()])
 def test_bytes_on_each_device(array, expected):
     assert count.held(array) == expected  # whole bytes, so no tolerance
 
@@ -147,7 +146,7 @@ MATMULS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("f", "A", "B", "expected"),
     [pytest.param(*w, id=i) for i, w in MATMULS.items()],
 )
@@ -477,7 +476,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"), [pytest.param(*w, id=i) for i, w in NUMBERS.items()]
 )
 def test_worked_number(value, expected):
@@ -511,40 +510,6 @@ def test_ratio_grows_as_the_root_of_the_batch(overlap, N):
 )
 def test_a_fixed_batch_over_more_chips_falls_below_the_threshold(X, bound):
     assert (forward("fsdp", B=2**20, X=X) < 1) == bound
-
-
-def kinds(name, part):
-    """Kinds of collectives of one part of a step, as often as they happen."""
-    sizes = {"B": 64, "D": 64, "F": 128, "X": 4, "Y": 4}
-    return [c.kind for c in agreement.counts(name, **sizes)[part]]
-
-
-AG, RS, AR = "all_gather", "reduce_scatter", "all_reduce"
-PROGRAMS = {  # strategy, part (0 forward, 1 backward, 2 update), kinds
-    "T1.4": ("dp", 0, []),
-    "T1.5": ("dp", 1, [AR, AR]),
-    "T3.4-one-pair": ("tp", 0, [AG, RS]),
-    "T3.4-reduced": ("megatron", 0, [AR]),
-    "Z3.2": ("fsdp", 1, [RS, AG, RS, AG]),
-    "C3.11": ("zero2", 2, [AG, AG]),
-    "C3.12": ("fsdp", 0, [AG, AG]),
-    "EC-7": ("zero1", 2, [AG, AG]),
-    "EC-8": ("zero2", 1, [RS, RS]),
-    "EC-9": ("fsdp", 0, [AG, AG]),
-    "EC-10": ("fsdp", 2, []),
-    "EC-16-g": ("megatron", 0, [AR]),
-    "EC-16-f": ("megatron", 1, [AR]),
-    "EZ-2-forward": ("tp", 0, [AG, RS]),
-    "EZ-2-backward": ("tp", 1, [AG, RS]),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "expected"),
-    [pytest.param(*w, id=i) for i, w in PROGRAMS.items()],
-)
-def test_collectives_of_a_program(name, part, expected):
-    assert sorted(kinds(name, part)) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -620,9 +585,7 @@ BYTES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [pytest.param(*w, id=i) for i, w in BYTES.items()]
-)
+@each(("value", "expected"), [pytest.param(*w, id=i) for i, w in BYTES.items()])
 def test_worked_bytes(value, expected):
     # Whole bytes exactly; floats as `near` and `printed` say.
     assert value == expected
@@ -688,7 +651,7 @@ GALLERY = {  # of bytes of A[8, 16] on a 2 x 2 mesh: each device's, and copies
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "local", "copies"),
     [pytest.param(*w, id=i) for i, w in GALLERY.items()],
 )
@@ -769,19 +732,6 @@ def test_what_eight_devices_share(strategy, what, parts):
 def test_C3_19_more_chips_than_tokens():
     with pytest.raises(ValueError, match="4 must be divisible by axis X"):
         block.arguments(dp, EIGHT, B=4, D=64, F=128)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        pytest.param("tp", {AG, RS}, id="EC-22-TP"),
-        pytest.param("expert", {"all_to_all", AR}, id="EC-22"),
-        pytest.param("context, ring", {"permute"}, id="V-4-context"),
-        pytest.param("sequence", {AG, RS, AR}, id="V-4-sequence"),
-    ],
-)
-def test_kinds_of_a_strategy(name, expected):
-    assert {*kinds(name, 0), *kinds(name, 1)} == expected
 
 
 @pytest.mark.parametrize(

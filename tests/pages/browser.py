@@ -65,6 +65,7 @@ class Visit(NamedTuple):
     said         errors of its scripts, and those on the console
     fonts        how many did not load
     nodes        its elements
+    wider        `overflow` of a window as narrow as a phone
     mathematics  as `unseen_mathematics`
     pictures     as `broken_pictures`
     """
@@ -73,6 +74,7 @@ class Visit(NamedTuple):
     said: list
     fonts: int
     nodes: int
+    wider: int
     mathematics: list
     pictures: list
 
@@ -108,10 +110,21 @@ def visits(context, urls):
             list(said),
             fonts,
             elements(page),
+            narrowed(page),  # before all of the page is drawn
             unseen_mathematics(page),
             broken_pictures(page),
         )
     return found
+
+
+def narrowed(page):
+    """`overflow` of a page while its window is as narrow as a phone."""
+    before = page.viewport_size
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
+    wider = overflow(page)
+    page.set_viewport_size(before)
+    return wider
 
 
 def elements(page):

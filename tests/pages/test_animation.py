@@ -10,6 +10,7 @@ import pytest
 from shardlab import plot, ring
 from shardlab.plot import templates
 from shardlab.plot.films import FRAME, RING
+from tests.each import each
 from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/02_collectives"
@@ -58,11 +59,9 @@ def after(name, chip, N):
     return {(k, e, n) for k in pieces for e in both for n in everyone}
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("N", [2, 3, 4, 5, 8])
-@pytest.mark.parametrize(
-    "options", [{}, {"directions": 1}, {"wrap": False}, {"ties": "one_way"}]
-)
+@each("name", RUNS)
+@each("N", [2, 3, 4, 5, 8])
+@each("options", [{}, {"directions": 1}, {"wrap": False}, {"ties": "one_way"}])
 def test_a_film_ends_with_what_the_collective_promises(name, N, options):
     moments = plot.film(*run(name, N, **options))
     assert moments[-1] == [after(name, chip, N) for chip in range(N)]
@@ -102,8 +101,8 @@ def test_a_term_that_is_added_twice_is_seen():
     assert twice[0] != once[-1][0]
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("N", [2, 4, 8])
+@each("name", RUNS)
+@each("N", [2, 4, 8])
 def test_a_film_is_small_and_the_same_every_time(name, N):
     film, again = (plot.player(*run(name, N), name) for _ in range(2))
     assert film.html == again.html
@@ -140,8 +139,8 @@ def test_every_moment_is_drawn_inside_its_picture():
                 assert 0 <= y - high / 2 < y + high / 2 <= scene.bottom()
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("N", [2, 3, 4, 5, 6, 8])
+@each("name", RUNS)
+@each("N", [2, 3, 4, 5, 6, 8])
 def test_chips_lie_apart_and_wires_join_them(name, N):
     scene = plot.stage(plot.film(*run(name, N)))
     wide, high = scene.box()
@@ -154,8 +153,8 @@ def test_chips_lie_apart_and_wires_join_them(name, N):
     assert html.count("<use ") == html.count("<figure>") - 1
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("N", [4, 8])
+@each("name", RUNS)
+@each("N", [4, 8])
 def test_a_ring_is_as_narrow_as_a_phone_and_not_blown_up(name, N):
     if N == 4 or name == "all_gather":  # eight tables of sums are wider
         assert plot.stage(plot.film(*run(name, N))).room <= RING <= 326

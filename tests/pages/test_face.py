@@ -7,6 +7,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.each import each
 from tests.pages import browser as look
 from tests.pages.test_pages import (
     DOCNAMES,
@@ -29,7 +30,7 @@ def pixels(page, selector, name):
     )
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_says_its_licence_its_subject_and_its_home(html, docname):
     text = (html / f"{docname}.html").read_text(encoding="utf-8")
     assert text.count('rel="license"') == 2
@@ -42,7 +43,7 @@ def test_a_page_says_its_licence_its_subject_and_its_home(html, docname):
     assert "thebe" not in text.lower()
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_waits_for_one_sheet_and_for_no_script(html, docname):
     text = (html / f"{docname}.html").read_text(encoding="utf-8")
     head = text.partition("</head>")[0]
@@ -424,9 +425,7 @@ def test_below_a_slider_is_no_hole(html, open_page):
     assert max(holes) < 60
 
 
-@pytest.mark.parametrize(
-    "docname", [name for name in DOCNAMES if name.startswith("exercises/")]
-)
+@each("docname", [name for name in DOCNAMES if name.startswith("exercises/")])
 def test_exercises_lead_to_the_sections_that_they_need(html, docname):
     number = docname.partition("/")[2][:2]
     text = (html / f"{docname}.html").read_text(encoding="utf-8")
@@ -436,7 +435,7 @@ def test_exercises_lead_to_the_sections_that_they_need(html, docname):
     assert "Show code cell source" not in article
 
 
-@pytest.mark.parametrize("docname", [n for n in DOCNAMES if "chapters/" in n])
+@each("docname", [n for n in DOCNAMES if "chapters/" in n])
 def test_a_chapter_leads_to_its_exercises(html, docname):
     number = docname.partition("/")[2][:2]
     text = (html / f"{docname}.html").read_text(encoding="utf-8")

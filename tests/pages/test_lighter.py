@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "book/extensions"))
 import lighter  # noqa: E402
 import parted  # noqa: E402
 
+from tests.each import each
+
 CHAPTER = "chapters/04_sharded_matmuls"
 SETS = len(list((ROOT / "book/exercises").glob("*.md")))
 LINE = ' style="fill: none; stroke: var(--ink, #14171c)"'
@@ -29,7 +31,7 @@ def drawn(*shapes):
     return "".join(f'<path d="{d}"{look}/>' for d, look in shapes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("svg", "joined"),
     [
         # Neighbours of one look.

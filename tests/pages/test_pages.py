@@ -6,13 +6,15 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
+from tests.each import each
 from tests.pages import browser as look
 from tests.tree import ROOT
 from tools import page as built
 
 CHAPTER = "chapters/01_sharded_arrays"
 BAD = """<article><img src="http://nowhere.invalid/x.png" alt="a picture">
-<span class="math"></span><script>no_such_name()</script></article>"""
+<span class="math"></span><p style="width: 1000px">wide</p>
+<script>no_such_name()</script></article>"""
 TOGETHER = 4  # pages that are visited at a time
 
 
@@ -73,15 +75,16 @@ def test_a_visit_sees_what_is_wrong(tmp_path, chromium):
     context = chromium.new_context()
     seen = look.visits(context, urls)
     context.close()
-    assert seen["good"] == ([], [], 0, 5, [], [])
+    assert seen["good"] == ([], [], 0, 5, 0, [], [])
     assert seen["bad"].asked == ["http://nowhere.invalid/x.png"]
     assert any("no_such_name" in words for words in seen["bad"].said)
-    assert seen["bad"].nodes == 9
+    assert seen["bad"].nodes == 10
     assert len(seen["bad"].mathematics) == 1
     assert seen["bad"].pictures == seen["bad"].asked
+    assert seen["bad"].wider > 600
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_needs_nothing_from_outside(visits, docname):
     seen = visits[docname]
     assert seen.asked == []
@@ -89,37 +92,23 @@ def test_a_page_needs_nothing_from_outside(visits, docname):
     assert seen.pictures == []
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_loads_without_complaint(visits, docname):
     assert visits[docname].said == []
     assert visits[docname].fonts == 0
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_has_no_more_elements_than_a_phone_bears(visits, docname):
     assert visits[docname].nodes <= look.MAX_NODES
 
 
-# test_narrow.py asks all chapters at once.
-@pytest.mark.parametrize(
-    "docname",
-    [
-        pytest.param(name, marks=pytest.mark.long)
-        if name.startswith("chapters/")
-        else name
-        for name in DOCNAMES
-    ],
-)
-def test_a_page_fits_a_phone(html, chromium, docname):
-    context = chromium.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto((html / f"{docname}.html").as_uri())
-    look.settle(page)
-    assert look.overflow(page) <= 0
-    context.close()
+@each("docname", DOCNAMES)
+def test_a_page_fits_a_phone(visits, docname):
+    assert visits[docname].wider <= 0
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_the_head_of_a_column_holds_a_word(html, docname):
     """Some screen readers pass over a head that is a formula alone."""
     text = (html / f"{docname}.html").read_text(encoding="utf-8")
@@ -128,7 +117,7 @@ def test_the_head_of_a_column_holds_a_word(html, docname):
         assert plain == cell or re.sub(r"<[^>]*>", "", plain).strip(), cell
 
 
-@pytest.mark.parametrize("docname", DOCNAMES)
+@each("docname", DOCNAMES)
 def test_a_page_is_small(html, docname):
     assert look.page_bytes(html / f"{docname}.html") <= look.MAX_PAGE
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from pypdf import PdfReader
 
+from tests.each import each
 from tests.tree import ROOT, python
 from tools import dist, pdf
 
@@ -14,7 +15,7 @@ MAX_PDF = 25_000_000  # bytes
 ORDER = pdf.pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "there"),
     [
         ("#a", "#p1-a"),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.each import each
 from tests.pages.test_narrow import box, picture, words
 from tests.tree import ROOT
 from tools import phone
@@ -34,7 +35,7 @@ def sized(svg, wide=525):
     return svg.replace("<svg", f'<svg width="{wide}pt" height="150pt"', 1)
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem[:2])
+@each("path", CHAPTERS)
 def test_the_forms_of_a_chapter_are_kept(path):
     """A build would find them by itself, but it would take twice as long."""
     assert not phone.stale(path), "run: make notebooks"

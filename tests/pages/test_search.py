@@ -6,6 +6,7 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
+from tests.each import each
 from tests.pages.test_pages import CHAPTER
 from tests.tree import ROOT
 
@@ -32,7 +33,7 @@ def test_there_are_thirty_queries():
     assert len(QUERIES) >= 30
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@each("query", QUERIES)
 def test_the_first_section_found_is_the_right_one(found, query):
     assert re.search(QUERIES[query], found(query)), found(query)
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.each import each
 from tests.pages.browser import overflow
 from tests.tree import ROOT
 
@@ -26,7 +27,7 @@ def marked(words):
     return re.findall(r'<small class="side">(.*?)</small>', html)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "found"),
     [
         (

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from shardlab import plot
+from tests.each import each
 from tests.pages.browser import MAX_PAGE, PAGE, overflow, requests_of
 
 CHAPTER = "chapters/09_fsdp_and_tp"
@@ -88,7 +89,7 @@ def test_curves_are_cut_off_at_the_limits():
     assert ">100</text>" not in html
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "said"),
     [
         ({"limits": (2, 2)}, "limits must be 0 < low < high"),

@@ -22,6 +22,7 @@ from shardlab.strategies import (
     zero2,
 )
 from tests.compiling import compiled
+from tests.each import each
 
 NAMES = {"dp": dp, "zero1": zero1, "zero2": zero2, "fsdp": fsdp}
 WORDS = list(product(("twice", "once", "step"), ("each", "last")))
@@ -68,9 +69,9 @@ def test_microbatches_add_up_to_the_batch(name, gathers, reduces):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("k", [1, 2, 5])
-@pytest.mark.parametrize(("gathers", "reduces"), WORDS)
-@pytest.mark.parametrize("name", NAMES)
+@each("k", [1, 2, 5])
+@each(("gathers", "reduces"), WORDS)
+@each("name", NAMES)
 def test_what_moves_is_what_the_formula_says(name, gathers, reduces, k):
     mesh = AbstractMesh((8,), ("X",), (AxisType.Auto,))
     d, f = 64, 96

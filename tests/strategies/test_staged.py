@@ -21,6 +21,7 @@ from shardlab.strategies.pipeline.timetable import (
     timetable,
 )
 from tests.compiling import compiled
+from tests.each import each
 
 B, D, F = 2, 4, 6  # tokens of a microbatch, width and hidden width
 BUILDERS = {
@@ -211,14 +212,14 @@ def test_a_rolled_program_sends_in_every_tick():
     assert length == 2 * (m + p - 1)
 
 
-@pytest.mark.parametrize(("name", "p", "m"), SIZES, ids=str)
+@each(("name", "p", "m"), SIZES)
 def test_slots_are_as_many_as_there_are_microbatches_in_flight(name, p, m):
     events, ways, _ = schedule(name, p, m)
     _, slots = timetable(events, ways)
     assert slots.saved == max(pipeline.in_flight(ticks(events, ways)))
 
 
-@pytest.mark.parametrize(("name", "p", "m"), SIZES, ids=str)
+@each(("name", "p", "m"), SIZES)
 def test_a_timetable_is_the_schedule(name, p, m):
     events, ways, _ = schedule(name, p, m)
     events, (table, _) = ticks(events, ways), timetable(events, ways)
@@ -229,7 +230,7 @@ def test_a_timetable_is_the_schedule(name, p, m):
     assert (table.ends & (table.here != NOWHERE)).sum() == m
 
 
-@pytest.mark.parametrize(("name", "p", "m"), SIZES, ids=str)
+@each(("name", "p", "m"), SIZES)
 def test_nothing_is_put_where_something_waits(name, p, m):
     """A slow reading of the table: every letter is there when it is read."""
     events, ways, _ = schedule(name, p, m)
@@ -459,8 +460,8 @@ def test_a_stage_that_changes_the_shape_is_refused():
 # ---- how long the program takes ----------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "p", "m"), SIZES)
-@pytest.mark.parametrize("forward", [1, 3])
+@each(("name", "p", "m"), SIZES)
+@each("forward", [1, 3])
 def test_its_ticks_take_as_long_as_the_schedule_in_lockstep(
     name, p, m, forward
 ):

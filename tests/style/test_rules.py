@@ -1,6 +1,5 @@
 """Each rule of style sees the fault that it is there for."""
 
-import pytest
 from nbformat.v4 import (
     new_code_cell,
     new_markdown_cell,
@@ -8,6 +7,7 @@ from nbformat.v4 import (
     new_output,
 )
 
+from tests.each import each
 from tools import style
 
 
@@ -80,7 +80,7 @@ PLANTS = {
 }
 
 
-@pytest.mark.parametrize("plant", PLANTS)
+@each("plant", PLANTS)
 def test_a_planted_fault_is_seen(plant):
     position, cell, words = PLANTS[plant]
     found = style.faults(ruin(sound(), position, cell))
@@ -169,7 +169,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("plant", KINDS)
+@each("plant", KINDS)
 def test_a_planted_fault_of_a_kind_is_seen(plant):
     position, cell, words = KINDS[plant]
     found = style.faults(ruin(formed(), position, cell))

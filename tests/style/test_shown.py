@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from tests.each import each
 from tools import style, text
 
 MODULE = '''
@@ -105,9 +106,7 @@ def test_an_unknown_name_is_refused(module):
         text.shown_source("shardlab.m.other")
 
 
-@pytest.mark.parametrize(
-    "name", [name for names in style.registry().values() for name in names]
-)
+@each("name", [name for names in style.registry().values() for name in names])
 def test_taught_code_stays_code_and_keeps_its_first_line(name):
     [node] = ast.parse(text.shown_source(name, "shown")).body
     assert node.name == "shown"

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.each import each
 from tests.tree import ROOT, files
 from tools import notebooks, sources, style
 
@@ -24,18 +25,18 @@ def test_there_is_something_to_test():
     assert SOLUTIONS
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=name)
+@each("path", CHAPTERS)
 def test_chapter(path):
     assert style.faults(nbformat.read(path, as_version=4)) == []
 
 
-@pytest.mark.parametrize("path", SOLUTIONS, ids=name)
+@each("path", SOLUTIONS)
 def test_solution(path):
     notebook = nbformat.read(path, as_version=4)
     assert style.faults(notebook, style.SOLUTION_RULES) == []
 
 
-@pytest.mark.parametrize("path", style.modules(), ids=name)
+@each("path", style.modules())
 def test_the_library_is_documented(path):
     assert style.undocumented(path) == []
 
@@ -110,7 +111,7 @@ def test_the_readme_is_short_and_starts_with_the_commands():
     assert "make test" in first
 
 
-@pytest.mark.parametrize("name", files())
+@each("name", files())
 def test_no_file_is_large_or_names_this_machine(name):
     path = ROOT / name
     assert path.stat().st_size < 1_500_000
