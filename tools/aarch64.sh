@@ -65,15 +65,18 @@ from pathlib import Path
 from tools import canary
 
 python, packages, notebook, log = sys.argv[1:]
+said = Path(log).read_text(encoding="utf-8")
 try:
-    row = canary.judged(Path(log).read_text(encoding="utf-8"))
+    row = canary.judged(said)
+    words = re.search(r", (cell \d+: .*)", said)
+    row["why"] = row["why"] or (words[1][:100] if words else "")
 except ValueError:
     row = {"pass": 0, "fail": 1, "differ": 0, "why": "pytest did not end"}
 cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())[1]
-said = subprocess.check_output(["qemu-aarch64-static", "--version"], text=True)
+qemu = subprocess.check_output(["qemu-aarch64-static", "--version"], text=True)
 there = metadata.distributions(path=[packages])
 found = {"which": "aarch64", "date": date.today().isoformat(), "python": python}
-found["processor"] = f"{said.partition('(')[0].strip()} on {cpu}"
+found["processor"] = f"{qemu.partition('(')[0].strip()} on {cpu}"
 found["flags"] = "the default processor of qemu, max"
 found["versions"] = {d.metadata["Name"].lower(): d.version for d in there}
 canary.keep(found | {"notebooks": {notebook: row}})
