@@ -5,6 +5,7 @@ from collections import defaultdict
 
 from shardlab.count.records import columns, total
 from shardlab.inspection.advice import advise
+from shardlab.inspection.machines import MATH
 from shardlab.inspection.step import LEVELS, PARTS, Report
 
 __all__ = ["heading", "in_words", "moved_table", "table"]
@@ -122,7 +123,18 @@ def _time_rows(on):
     rows.append(("step, all side by side", f"{on.overlapped:.4g}"))
     rows.append(("step, one after the other", f"{on.added:.4g}"))
     rows.append(("delays of hops, besides", f"{on.delays:.4g}"))
-    return f"{columns(rows, left=1)}\nbound by {on.bound}"
+    lines = [columns(rows, left=1), f"bound by {on.bound}"]
+    work = on.seconds.get(MATH)
+    if on.bound != MATH and work:
+        times = on.seconds[on.bound] / work
+        lines.append(
+            _wrapped(
+                f"to hide it, each byte over it needs {times:.3g} times the "
+                "arithmetic, such as more tokens per chip or fewer chips on "
+                "that axis"
+            )
+        )
+    return "\n".join(lines)
 
 
 def _advice_rows(report, on):
