@@ -120,6 +120,23 @@ def ragged_dots_named():
     return mock.patch.dict(mlir._lowerings, {ragged_dot_general_p: entry})
 
 
+def done_again(eqn, params, *given):
+    """The results of an operation with other parameters, on other values.
+
+    eqn      equation of a jaxpr
+    params   its parameters, or others
+    given    its operands
+    returns  list of its results
+    source   chapter 21
+    """
+    bound = eqn.primitive.get_bind_params(params)
+    # Before JAX 0.10.2 functions came apart from other parameters.
+    functions, bound = bound if isinstance(bound, tuple) else ((), bound)
+    with eqn.ctx.manager:
+        made = eqn.primitive.bind(*functions, *given, **bound)
+    return made if eqn.primitive.multiple_results else [made]
+
+
 def is_installed(file):
     """Whether a file belongs to an installed package."""
     return "site-packages" in file or "dist-packages" in file
@@ -127,6 +144,7 @@ def is_installed(file):
 
 __all__ = [
     "dce_jaxpr",
+    "done_again",
     "ir",
     "is_installed",
     "make_ir_context",

@@ -9,7 +9,7 @@ would gain is a difference of two counts.
 from collections import defaultdict
 from typing import NamedTuple
 
-from shardlab.count.records import ADDED, LAID, SAME, SLICED
+from shardlab.count.records import ADDED, LAID, SAME, SLICED, total
 from shardlab.inspection.machines import Forecast, joined
 from shardlab.inspection.machines import t_collective as t_of
 from shardlab.inspection.step import Report
@@ -52,13 +52,41 @@ def advise(report, on=None):
         raise ValueError(f"report must be a Report, got {report!r}")
     if not isinstance(on, Forecast | None):
         raise ValueError(f"on must be a Forecast or None, got {on!r}")
-    rules = (
-        *(_in_loops, _sliced, _moved_in_vain),
-        *(_gathered_again, _whole_arguments),
-    )
+    rules = (_in_loops, _sliced, _moved_in_vain, _gathered_again)
+    if report.pins:  # pinned, the step moves other things
+        rules = (_not_pinned,)
+    rules = (*rules, _whole_arguments)
     found = [advice for rule in rules for advice in rule(report, on)]
     key = (lambda a: a.seconds or 0) if on else (lambda a: a.volume)
     return sorted(found, key=lambda a: (-key(a), -a.bytes))
+
+
+def _not_pinned(report, on):
+    """Activations that the compiler lays out, and lays out dearly."""
+    if report.pins is None:
+        return
+    size, axes, moved = report.pins
+    saved = total(report.moved, "volume") - total(moved, "volume")
+    spec = f"P({', '.join(map(repr, axes))})"
+    text = (
+        "nothing says how activations are laid out, and the compiler moves "
+        f"them. Pin what each module returns, arrays that begin with {size}: "
+        f"with_sharding_constraint(Out, {spec}). With all of them pinned the "
+        f"step moves {total(moved, 'volume'):,} bytes; counted"
+    )
+    moving = defaultdict(int)
+    for c in report.moved:
+        moving[c.origin.place] += c.times * c.volume
+    most = sorted(moving, key=moving.get, reverse=True)[:3]
+    seconds = on and _seconds(report.moved, on) - _seconds(moved, on)
+    yield Advice(text, ", ".join(most), saved, seconds)
+
+
+def _seconds(moved, on):
+    """What some records take on a machine, one after the other."""
+    return sum(
+        t_of(c, joined([on.places[a] for a in c.axes]), on.chip) for c in moved
+    )
 
 
 def _in_loops(report, on):
@@ -89,9 +117,7 @@ def _grouped(report, note):
 
 def _gain(text, place, volume, group, on):
     """Advice that a share of what some records move need not move."""
-    seconds = on and sum(
-        t_of(c, joined([on.places[a] for a in c.axes]), on.chip) for c in group
-    )
+    seconds = on and _seconds(group, on)
     whole = sum(c.volume * c.times for c in group)
     part = seconds and seconds * volume / whole
     return Advice(text, place, volume, part)
@@ -134,12 +160,17 @@ def _moved_in_vain(report, on):
 def _gathered_again(report, on):
     """What the backward pass gathers again because it was not kept."""
     gathers = [c for c in report.moved if c.kind == "all_gather" and c.origin]
-    first = {_gathered(c) for c in gathers if c.origin.part == "forward"}
+    ahead = [c for c in gathers if c.origin.part == "forward"]
+    lines = {_gathered(c, c.origin.place) for c in ahead}
+    arguments = {_gathered(c, c.origin.argument) for c in ahead}
     groups = defaultdict(list)
     for c in gathers:
-        known = c.origin.argument is not None
-        twice = c.origin.part == "backward" and _gathered(c) in first and known
-        if c.origin.part == "again" or twice:
+        # What checkpoint computes again, it computes on the same line. Another
+        # gather is the same if it gathers the same argument.
+        again = c.origin.part == "again"
+        again = again and _gathered(c, c.origin.place) in lines
+        known = c.origin.part == "backward" and c.origin.argument is not None
+        if again or (known and _gathered(c, c.origin.argument) in arguments):
             groups[c.axes].append(c)
     for axes, group in groups.items():
         volume = sum(c.volume * c.times for c in group)
@@ -154,9 +185,9 @@ def _gathered_again(report, on):
         yield found._replace(bytes=-volume)
 
 
-def _gathered(c):
-    """What tells a gather from others: which argument, and how much of it."""
-    return c.axes, c.origin.argument, c.origin.shape, c.origin.dtype, c.times
+def _gathered(c, what):
+    """What tells a gather from others."""
+    return what, c.axes, c.origin.shape, c.origin.dtype, c.times
 
 
 def _whole_arguments(report, on):

@@ -13,6 +13,7 @@ from shardlab.count.living import alive
 from shardlab.count.partitioned import mesh_of, partitioned
 from shardlab.count.products import Product, Unknown
 from shardlab.count.records import VOLUME, Moved, volume
+from shardlab.inspection.pins import Pins, pinned
 
 __all__ = ["LEVELS", "PARTS", "Argument", "Report", "inspect_step"]
 
@@ -61,6 +62,8 @@ class Report:
     alive      bytes at the worst moment of the program as it is written;
                None if that is not known
     gaps       what could not be told, in words, a tuple
+    pins       Pins: the same step with its activations pinned; None where that
+               helps nothing, or was not tried
     source     chapter 21
     """
 
@@ -73,6 +76,7 @@ class Report:
     arguments: list
     alive: int | None
     gaps: tuple
+    pins: Pins | None = None
 
     @property
     def devices(self):
@@ -227,6 +231,7 @@ def _from_partitioner(f, args, name, why):
     return Report(
         *(name, "partitioner", why, sizes, made.collectives, formed),
         *(_arguments(f, args, held), None, tuple(gaps)),
+        pinned(f, args, mesh, made.collectives),
     )
 
 

@@ -190,6 +190,23 @@ def test_the_compiler_is_asked_where_the_program_does_not_say():
     assert count.volume(again) == 2 * 2 * B * 16 * F * 4
 
 
+def test_what_modules_return_is_to_be_pinned_where_the_compiler_moves_it():
+    mesh = mesh_of(8)
+    step, args = lookup(lambda In: In, mesh)
+    report = inspect_step(step, *args)
+    first = advise(report)[0]
+    assert first.says.startswith("nothing says how activations are laid out")
+    assert f"begin with {B}: with_sharding_constraint(Out, P('X'))" in (
+        first.says
+    )
+    on_batch = NamedSharding(mesh, P("X"))
+    place = partial(jax.lax.with_sharding_constraint, shardings=on_batch)
+    mended = inspect_step(lookup(place, mesh)[0], *args)
+    assert first.volume == report.volume() - mended.volume()
+    assert report.volume() > 10 * mended.volume()
+    assert mended.pins is None
+
+
 def test_a_constraint_makes_it_gather_weights():
     mesh = mesh_of(8)
     on_batch = NamedSharding(mesh, P("X"))
