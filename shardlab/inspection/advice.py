@@ -72,7 +72,7 @@ def _not_pinned(report, on):
         "nothing says how activations are laid out, and the compiler moves "
         f"them. Pin what each module returns, arrays that begin with {size}: "
         f"with_sharding_constraint(Out, {spec}). With all of them pinned the "
-        f"step moves {total(moved, 'volume'):,} bytes; counted"
+        f"step moves {total(moved, 'volume'):,} bytes, counted in that step"
     )
     moving = defaultdict(int)
     for c in report.moved:
