@@ -18,7 +18,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from shardlab import count, hw
 from shardlab.checks import compare, program, question, student
-from shardlab.count.flops import Product
+from shardlab.count.products import Product
 from shardlab.count.records import Moved, record
 from shardlab.inspection import Report, forecast, inspect_step
 from shardlab.inspection.machines import lay, on_network

@@ -20,7 +20,7 @@ from shardlab.count.layouts import (
 )
 from shardlab.count.ledger import traced
 from shardlab.count.rules import falls_out, free_dims, one_sided, product
-from shardlab.count.walk import CALLS, COLLECTIVES, bodies, equation
+from shardlab.count.walk import CALLS, COLLECTIVES, bodies, equation, split
 
 __all__ = ["listing"]
 
@@ -157,7 +157,7 @@ def _lines(jaxpr, scope, depth=0):
     of, into = _turns(jaxpr)
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        records = equation(eqn, scope.layouts, scope.sizes)
+        records, _ = split(equation(eqn, scope.layouts, scope.sizes))
         if scope.sizes:
             for v in eqn.outvars:
                 scope.behind[v] = _followed(eqn, scope)

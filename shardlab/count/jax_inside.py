@@ -6,12 +6,14 @@ and the tables of primitives in `walk`, `rules`, `algorithm` and `exported` are
 where to look.
 """
 
+from dataclasses import replace
 from unittest import mock
 
 import jax
 from jax._src import ad_checkpoint, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.interpreters.mlir import make_ir_context
+from jax._src.lax.lax import ragged_dot_general_p
 from jax.interpreters.partial_eval import dce_jaxpr
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo
@@ -93,6 +95,48 @@ def saved_residuals(f, *args):
         return ad_checkpoint.saved_residuals(f, *args)
 
 
+def ragged_dots_named():
+    """A context in which a matmul with groups is lowered under its name.
+
+    JAX for CPUs writes it as dense matmuls, which nothing else tells from
+    others. In here the stack of their names has "ragged_dot[16]", for 16
+    groups, unless JAX has lowered the same program before.
+
+    source   chapter 21
+    """
+    entry = mlir._lowerings[ragged_dot_general_p]
+    rule = entry.rule
+
+    def named(ctx, *args, **params):
+        groups = ctx.avals_in[2].shape[-1]
+        stack = ctx.name_stack.extend(f"ragged_dot[{groups}]")
+        return rule(ctx.replace(name_stack=stack), *args, **params)
+
+    entry = (
+        entry._replace(rule=named)
+        if hasattr(entry, "_replace")
+        else (replace(entry, rule=named))
+    )
+    return mock.patch.dict(mlir._lowerings, {ragged_dot_general_p: entry})
+
+
+def done_again(eqn, params, *given):
+    """The results of an operation with other parameters, on other values.
+
+    eqn      equation of a jaxpr
+    params   its parameters, or others
+    given    its operands
+    returns  list of its results
+    source   chapter 21
+    """
+    bound = eqn.primitive.get_bind_params(params)
+    # Before JAX 0.10.2 functions came apart from other parameters.
+    functions, bound = bound if isinstance(bound, tuple) else ((), bound)
+    with eqn.ctx.manager:
+        made = eqn.primitive.bind(*functions, *given, **bound)
+    return made if eqn.primitive.multiple_results else [made]
+
+
 def is_installed(file):
     """Whether a file belongs to an installed package."""
     return "site-packages" in file or "dist-packages" in file
@@ -100,10 +144,12 @@ def is_installed(file):
 
 __all__ = [
     "dce_jaxpr",
+    "done_again",
     "ir",
     "is_installed",
     "make_ir_context",
     "manual_axes",
+    "ragged_dots_named",
     "registered",
     "saved_residuals",
     "sdy",

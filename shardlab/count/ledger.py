@@ -1,19 +1,22 @@
 """From a function and its arguments to the list of its collectives."""
 
+from typing import NamedTuple
+
 import jax
+from jax.extend.core import ClosedJaxpr
 
 from shardlab.arguments import one_of
 from shardlab.count.jax_inside import dce_jaxpr
 from shardlab.count.layouts import from_array, local_bytes
 from shardlab.count.records import Moved
-from shardlab.count.walk import bodies, walk
+from shardlab.count.walk import bodies, split, walk
 
 __all__ = [
+    "Asked",
+    "asked",
     "collectives",
     "is_array",
-    "moved_and_held",
     "traced",
-    "without_dead_code",
 ]
 
 
@@ -31,17 +34,33 @@ def collectives(f, *args, live=False):
     source   scaling-book part 3; chapter 2
     """
     one_of("live", live, (False, True))
-    moved, _ = moved_and_held(f, args, live)
-    return moved
+    return asked(f, args, live).moved
 
 
-def moved_and_held(f, args, live=False):
-    """The collectives of a function, and the bytes of each of its arguments.
+class Asked(NamedTuple):
+    """What a program says itself.
+
+    moved     Moved: its collectives
+    products  list of Product and Unknown, in program order
+    held      list of bytes that a device holds of each array among the
+              arguments, where it says itself where it lies or the program
+              wants it somewhere
+    closed    its jaxpr
+    source    chapter 21
+    """
+
+    moved: Moved
+    products: list
+    held: list
+    closed: ClosedJaxpr
+
+
+def asked(f, args, live=False):
+    """The collectives and the products of a function, and what a device holds.
 
     f, live  as in `collectives`
     args     tuple of its arguments
-    returns  Moved; list of bytes that a device holds of each array in args, in
-             order, where it says itself where it lies or f wants it somewhere
+    returns  Asked
     raises   ValueError as `collectives`
     source   chapter 21
     """
@@ -50,10 +69,11 @@ def moved_and_held(f, args, live=False):
     closed, arrays = traced(f, args)
     layouts = [from_array(x, f"argument {i}") for i, x in enumerate(arrays)]
     if live:
-        closed = without_dead_code(closed)
-    moved, _, lie = walk(closed, layouts, {})
+        closed = _without_dead_code(closed)
+    found, _, lie = walk(closed, layouts, {})
+    moved, products = split(found)
     held = [local_bytes(x, y) for x, y in zip(arrays, lie, strict=True)]
-    return Moved(moved, _axes_in(closed.jaxpr)), held
+    return Asked(Moved(moved, _axes_in(closed.jaxpr)), products, held, closed)
 
 
 def _axes_in(jaxpr):
@@ -88,7 +108,7 @@ def is_array(x):
     return hasattr(x, "shape") and hasattr(x, "dtype")
 
 
-def without_dead_code(closed):
+def _without_dead_code(closed):
     """The same program without what none of its results needs."""
     needed = [True] * len(closed.jaxpr.outvars)
     jaxpr, _ = dce_jaxpr(closed.jaxpr, needed, instantiate=True)

@@ -23,15 +23,17 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
+from jax.errors import JaxRuntimeError
 from jax.experimental.compilation_cache import compilation_cache
 
 from shardlab.count.exported import crossed
-from shardlab.count.flops import Product
-from shardlab.count.jax_inside import is_installed
+from shardlab.count.jax_inside import is_installed, ragged_dots_named
 from shardlab.count.layouts import refuse
 from shardlab.count.ledger import is_array
+from shardlab.count.products import Product, Unknown
 from shardlab.count.records import SLICED, Moved, Origin, record, repeated
 from shardlab.count.stablehlo import product_groups
+from shardlab.count.walk import OPAQUE, agreed_work, bodies, tally, words
 
 __all__ = [
     "Array",
@@ -71,6 +73,11 @@ _NUMPY = {
 _ARRAY = re.compile(r"([a-z]+[0-9]*\w*)\[([0-9,]*)\]")
 # Operations that hand on the array that they are given, or a view of it.
 _HANDED_ON = ("bitcast", "copy", "convert", "reshape", "transpose")
+# Calls of code that is not in the module, and multiplies nothing.
+_NO_MATMUL_CALLS = ("TopK", "MoveToHost", "MoveToDevice", "PartialReduce")
+# JAX for CPUs writes a matmul with groups as a dense one for each group.
+_RAGGED_DOT = re.compile(r"ragged_dot\[(\d+)\]")
+_RAGGED = "the groups are cut, and how many rows a device has is unknown"
 
 
 class Array(NamedTuple):
@@ -155,20 +162,12 @@ class Partitioned:
     """What one device does, as XLA's partitioner has written it.
 
     collectives  records, as `count.collectives` gives them
-    products     list of Product
-    argument_bytes, result_bytes, scratch_bytes  of one device, by XLA's
-                 compiler for the processor at hand; what lies in between is
-                 widened there, so scratch_bytes is no figure of another chip
-    not_counted  operations whose FLOPs are not in `products`, by name
+    products     list of Product and Unknown
     source       chapter 21
     """
 
     collectives: Moved
     products: list
-    argument_bytes: int
-    result_bytes: int
-    scratch_bytes: int
-    not_counted: tuple
 
 
 def partitioned(f, *args, mesh=None):
@@ -186,33 +185,60 @@ def partitioned(f, *args, mesh=None):
     if not callable(f):
         raise ValueError(f"f must be a function of arrays, got {f!r}")
     mesh = mesh or mesh_of(args)
-    jitted = f if hasattr(f, "lower") else jax.jit(f)
+    ids = [d.id for d in mesh.devices.flat]
+    if ids != sorted(ids):
+        refuse("mesh", "its devices are not in the order of their numbers")
+    closed, text = _module(f, args)
+    walk = _PartitionedReader(text, dict(mesh.shape))
+    moved, products, _ = walk.computation(walk.entry)
+    if _has_untold(closed.jaxpr, products):
+        products.append(Unknown("ragged_dot", _RAGGED))
+    return Partitioned(Moved(moved, mesh.axis_names), products)
+
+
+def _module(f, args):
+    """The jaxpr of a function, and the module that XLA has partitioned."""
+    traced = (f if hasattr(f, "trace") else jax.jit(f)).trace(*args)
     with tempfile.TemporaryDirectory() as folder:
         options = {
             "xla_dump_to": folder,
             "xla_dump_hlo_pass_re": "spmd-partitioning",
             "xla_dump_hlo_module_re": ".*",  # XLA_FLAGS may have chosen
         }
-        compiled = _uncached(jitted.lower(*args), options)
+        failed = None
+        try:
+            with ragged_dots_named():
+                lowered = traced.lower()
+            _uncached(lowered, options)
+        except (NotImplementedError, ValueError, JaxRuntimeError) as error:
+            opaque = sorted({*_names_in(traced.jaxpr.jaxpr)} & {*OPAQUE})
+            if isinstance(error, ValueError) and not opaque:
+                raise  # no fault of an operation, such as a wrong sharding
+            said = str(error).strip().partition("\n")[0]
+            named = re.search(r"(?:opcode|primitive) [`']?([\w-]+)", said)
+            name = named[1] if named else ", ".join(opaque) or "f"
+            failed = name, f"XLA for CPUs cannot compile it ({said})"
+        # The partitioner comes first, and what it wrote is there even so.
         found = glob.glob(f"{folder}/*after_spmd-partitioning*.txt")
         if len(found) != 1:
-            refuse("f", f"XLA has partitioned {len(found)} modules, not one")
+            why = f"XLA has partitioned {len(found)} modules, not one"
+            refuse(*(failed or ("f", why)))
         with open(found[0], encoding="utf-8") as file:
-            text = file.read()
-    memory = compiled.memory_analysis()
-    ids = [d.id for d in mesh.devices.flat]
-    if ids != sorted(ids):
-        refuse("mesh", "its devices are not in the order of their numbers")
-    walk = _PartitionedReader(text, dict(mesh.shape))
-    moved, products = walk.computation(walk.entry)
-    return Partitioned(
-        Moved(moved, mesh.axis_names),
-        products,
-        int(memory.argument_size_in_bytes),
-        int(memory.output_size_in_bytes),
-        int(memory.temp_size_in_bytes),
-        tuple(sorted(walk.not_counted)),
-    )
+            return traced.jaxpr, file.read()
+
+
+def _names_in(jaxpr):
+    """The names of all operations of a jaxpr, also of those that it calls."""
+    for eqn in jaxpr.eqns:
+        yield eqn.primitive.name
+        for body in bodies(eqn):
+            yield from _names_in(body)
+
+
+def _has_untold(jaxpr, products):
+    """Whether matmuls with groups are among the dense ones, unmarked."""
+    told = any(_RAGGED_DOT.search(p.origin.stack) for p in products)
+    return "ragged_dot_general" in _names_in(jaxpr) and not told
 
 
 def _uncached(lowered, options):
@@ -221,7 +247,7 @@ def _uncached(lowered, options):
     jax.config.update("jax_enable_compilation_cache", False)
     compilation_cache.reset_cache()  # JAX asks once whether there is one
     try:
-        return lowered.compile(compiler_options=options)
+        lowered.compile(compiler_options=options)
     finally:
         jax.config.update("jax_enable_compilation_cache", kept)
         compilation_cache.reset_cache()
@@ -418,39 +444,55 @@ class _PartitionedReader:
         self.computations, self.entry = _parsed(text)
         self.frames = _frames(text)
         self.sizes = sizes
-        self.not_counted = set()
 
-    def computation(self, name):
-        """Records and products of a computation, in program order."""
-        moved, products = [], []
+    def computation(self, name, given=()):
+        """Records and products of a computation, in program order.
+
+        given    for each of its parameters the argument of the program that it
+                 is, or a piece of; None if it is none; a tuple for a tuple
+        returns  records; products; the argument that its result is, as `given`
+        """
+        moved, products, roots = [], [], {}
         here = self.computations[name]
         for line in here.lines.values():
-            more_moved, more_products = self.line(line, here)
-            moved += more_moved
-            products += more_products
-        return moved, products
+            if line.opcode == "parameter":
+                place = _number(line)
+                entry = name == self.entry
+                known = place if entry else (*given, *[None] * 99)[place]
+                roots[line.name] = known
+                continue
+            found = self.line(line, here, roots)
+            moved += found[0]
+            products += found[1]
+            known = found[2] if len(found) > 2 else _handed_on(line, roots)
+            roots[line.name] = known
+        return moved, products, roots[here.root.name]
 
-    def line(self, line, here):
-        """Records and products of one instruction."""
+    def line(self, line, here, roots):
+        """Records and products of one instruction, and what its result is."""
         op = line.opcode
         if op in _REFUSED:
-            refuse(op, "what it sends to whom is not known here")
+            refuse(op, "how much it sends to whom the program does not say")
         if op in COLLECTIVES:
-            return self.collective(line, here), []
+            return self.collective(line, here, roots), []
         if op == "dot":
             return [], [self.dot(line, here)]
-        if op in _NOT_COUNTED:
-            self.not_counted.add(op)
         if op == "while":
-            return self.loop(line, here)
+            return self.loop(line, here, roots)
         if op == "conditional":
-            return self.choice(line)
+            return self.choice(line, roots)
         if op in ("call", "fusion", "async-start"):
             inner = line.said("to_apply") or line.said("calls")
-            return self.computation(inner.lstrip("%"))
+            given = [roots[name] for name in line.operands]
+            return self.computation(inner.lstrip("%"), given)
         if op == "custom-call":
-            self.not_counted.add(line.said("custom_call_target").strip('"'))
-        return [], []
+            op = line.said("custom_call_target").strip('"')
+            if op in _NO_MATMUL_CALLS:
+                return [], []
+        elif op not in _NOT_COUNTED:
+            return [], []
+        where = self.origin(line, (*line.arrays, Array("token", ()))[0])
+        return [], [Unknown(op, "not counted", origin=where)]
 
     def origin(self, line, array):
         """Where in the reader's program an instruction comes from."""
@@ -458,7 +500,7 @@ class _PartitionedReader:
         kind = _NUMPY.get(array.type, array.type)
         return Origin(line.stack, file, number, function, array.shape, kind)
 
-    def collective(self, line, here):
+    def collective(self, line, here, roots):
         """The records of a collective, one for each array that it moves."""
         kind, devices = COLLECTIVES[line.opcode], prod(self.sizes.values())
         pairs = None
@@ -474,17 +516,20 @@ class _PartitionedReader:
         if N == 1:
             return []
         given = [here.lines[name].arrays[0] for name in line.operands]
+        sources = [roots[name] for name in line.operands]
         if kind == "all_to_all" and len(given) > 1:  # one block for each device
             whole = sum(array.bytes for array in given)
             given = [given[0]._replace(shape=(N, *given[0].shape))]
+            sources = sources[:1]
             sizes = [whole * N]
         else:
             gathers = kind in ("all_gather", "all_to_all")
             sizes = [array.bytes * (N if gathers else 1) for array in given]
         moved = []
-        for array, V in zip(given, sizes, strict=True):
-            origin = self.origin(line, array)
-            if kind == "all_reduce" and _is_sliced(line, here):
+        for array, V, source in zip(given, sizes, sources, strict=True):
+            source = source if isinstance(source, int) else None
+            origin = self.origin(line, array)._replace(argument=source)
+            if kind == "all_reduce" and _is_sliced(line, here, groups):
                 origin = origin._replace(note=SLICED)
             made = record(kind, axes, V, N, pairs)
             moved.append(replace(made, origin=origin))
@@ -499,100 +544,231 @@ class _PartitionedReader:
             return names, None
 
     def dot(self, line, here):
-        """The Product of a dot."""
+        """The Product of a dot, or what is not known of it."""
         left, right = (here.lines[name].arrays[0] for name in line.operands)
         (result,) = line.arrays
         dims = re.findall(r"\d+", line.said("lhs_contracting_dims"))
         terms = prod(left.shape[int(d)] for d in dims)
         touched = left.bytes + right.bytes + result.bytes
         flops = 2 * prod(result.shape) * terms
-        return Product(flops, touched, origin=self.origin(line, result))
+        origin = self.origin(line, result)
+        if groups := _RAGGED_DOT.search(origin.stack):
+            groups = int(groups[1])
+            if not left.shape or left.shape[0] != groups:
+                return Unknown("ragged_dot", _RAGGED, origin=origin)
+            flops //= groups
+        wrote = origin.stack.rpartition("/")[2]
+        if wrote not in ("", "dot_general"):
+            why = "the compiler for CPUs has made dense matmuls of it"
+            return Unknown(wrote, why, origin=origin)
+        return Product(flops, touched, origin=origin)
 
-    def loop(self, line, here):
+    def loop(self, line, here, roots):
         """A loop: its body, as often as its counter proves."""
-        body = line.said("body").lstrip("%")
-        moved, products = self.computation(body)
+        name = line.said("body").lstrip("%")
+        body = self.computations[name]
         test = self.computations[line.said("condition").lstrip("%")]
+        first = roots[line.operands[0]]
+        known = None
+        if isinstance(first, tuple):
+            pairs = enumerate(first)
+            known = tuple(r if _passed_on(body, n) else None for n, r in pairs)
+        moved, products, _ = self.computation(name, [known])
         if not moved and not products:
-            return [], []
-        turns = self.turns(line, here, self.computations[body], test)
-        moved = repeated(moved, turns)
-        return moved, [replace(p, times=p.times * turns) for p in products]
+            return [], [], known
+        turns = self.turns(line, here, body, test)
+        if turns is None:
+            why = "how often it runs is not a number in the program"
+            if moved:
+                refuse("while", f"something moves in it, and {why}; use scan")
+            where = self.origin(line, Array("token", ()))
+            return [], [Unknown("while", why, origin=where)], known
+        products = [replace(p, times=p.times * turns) for p in products]
+        return repeated(moved, turns), products if turns else [], known
 
     def turns(self, line, here, body, test):
-        """How often a loop runs whose counter goes from a to b in ones."""
-        root = test.root
-        if root.opcode == "compare" and root.said("direction") == "LT":
-            counter, end = (test.lines[name] for name in root.operands)
-            place = counter.said("index")
-            first = self.start(here.lines[line.operands[0]], place, here)
-            step = self.step(body, place)
-            if counter.opcode == "get-tuple-element" and step == 1:
-                last = _number(end)
-                if first is not None and last is not None:
-                    return max(0, last - first)
-        return refuse(
-            "while",
-            "something moves in it or is multiplied, and how often it runs is "
-            "not a number in the program; use scan",
-        )
-
-    def start(self, tuple_, place, here):
-        """The value with which a loop's counter begins, or None."""
-        if tuple_.opcode != "tuple" or not place:
+        """How often a loop runs whose counter goes up in ones, or None."""
+        root = _copied(test.root, test)
+        if root.opcode != "compare" or len(root.operands) != 2:
             return None
-        return _number(here.lines[tuple_.operands[int(place)]], here)
+        sides = [_copied(test.lines[name], test) for name in root.operands]
+        way = root.said("direction")
+        if way == "GT":
+            way, sides = "LT", sides[::-1]
+        counter, end = sides
+        place = counter.said("index")
+        if way != "LT" or counter.opcode != "get-tuple-element":
+            return None
+        last = _number(end)
+        if end.opcode == "get-tuple-element" and _passed_on(
+            body, int(end.said("index"))
+        ):
+            last = self.start(line, end.said("index"), here)
+        first = self.start(line, place, here)
+        if None in (first, last) or self.step(body, place) != 1:
+            return None
+        return max(0, last - first)
+
+    def start(self, line, place, here):
+        """The value with which an element of a loop's carry begins, or None."""
+        tuple_ = _copied(here.lines[line.operands[0]], here)
+        if tuple_.opcode != "tuple":
+            return None
+        return _number(_copied(here.lines[tuple_.operands[int(place)]], here))
 
     def step(self, body, place):
         """What a turn adds to the counter, or None."""
-        if body.root.opcode != "tuple" or not place:
+        after = _left(body, int(place))
+        if after is None or after.opcode != "add":
             return None
-        after = body.lines[body.root.operands[int(place)]]
-        if after.opcode != "add":
-            return None
-        one, other = (body.lines[name] for name in after.operands)
-        if one.opcode == "get-tuple-element" and one.said("index") == place:
-            return _number(other, body)
+        pair = [_copied(body.lines[name], body) for name in after.operands]
+        for one, other in (pair, pair[::-1]):
+            if one.opcode == "get-tuple-element" and one.said("index") == place:
+                return _number(other)
         return None
 
-    def choice(self, line):
-        """A choice between branches: counted if all move and form the same."""
+    def choice(self, line, roots):
+        """A choice between branches: counted if all of them move the same."""
         names = re.findall(r"%([\w.\-]+)", line.said("branch_computations"))
         names = names or [
             line.said(f"{way}_computation").lstrip("%")
             for way in ("true", "false")
         ]
-        walked = [self.computation(name) for name in names]
-        kinds = {
-            tuple((c.kind, c.axes, c.volume, c.times) for c in moved)
-            for moved, _ in walked
-        }
-        work = {
-            sum(p.flops * p.times for p in products) for _, products in walked
-        }
-        if len(kinds) > 1 or len(work) > 1:
-            refuse("cond", "its branches differ in what they move or multiply")
-        return walked[0]
+        pairs = zip(names, line.operands[1:], strict=True)
+        walked = [self.computation(n, [roots[given]]) for n, given in pairs]
+        tallies = [tally(moved) for moved, *_ in walked]
+        if any(other != tallies[0] for other in tallies):
+            said = "; ".join(f"{i}: {words(t)}" for i, t in enumerate(tallies))
+            refuse("cond", f"its branches differ in what they move ({said})")
+        work = agreed_work("cond", [products for _, products, _ in walked])
+        where = self.origin(line, Array("token", ()))
+        work = [p if p.origin.file else replace(p, origin=where) for p in work]
+        return walked[0][0], work
 
 
-def _is_sliced(line, here):
-    """Whether all that reads an array cuts a slice out of it."""
-    users = here.users[line.name]
-    if not users or line is here.root:
-        return False
-    return all(
-        user.opcode == "dynamic-slice"
-        or (user.opcode in _HANDED_ON and _is_sliced(user, here))
-        for user in users
+def _handed_on(line, roots):
+    """The argument of the program that a result is, or is a piece of."""
+    given = [roots[name] for name in line.operands]
+    if line.opcode == "tuple":
+        return tuple(given)
+    if line.opcode == "get-tuple-element":
+        inside = isinstance(given[0], tuple)
+        return given[0][int(line.said("index"))] if inside else None
+    if line.opcode in ("dynamic-slice", "opt-barrier", *_HANDED_ON):
+        return given[0]
+    return None
+
+
+def _copied(line, here):
+    """What a line copies, or itself."""
+    while line.opcode in ("copy", "convert", "bitcast"):
+        line = here.lines[line.operands[0]]
+    return line
+
+
+def _left(body, place):
+    """What a turn of a loop leaves at a place of its carry, or None."""
+    if body.root.opcode != "tuple":
+        return None
+    return _copied(body.lines[body.root.operands[place]], body)
+
+
+def _passed_on(body, place):
+    """Whether every turn leaves an element of the carry as it was."""
+    left = _left(body, place)
+    return (
+        left is not None
+        and left.opcode == "get-tuple-element"
+        and left.said("index") == str(place)
+        and body.lines[left.operands[0]].opcode == "parameter"
     )
 
 
-def _number(line, here=None):
+def _is_sliced(line, here, groups):
+    """Whether each device of a group keeps a slice of its own, and no more.
+
+    groups  tuples of the numbers of devices
+    """
+    kept = _kept(line, here, sum(map(len, groups)))
+    if not kept or any(k is None or (k != kept[0]).any() for k in kept):
+        return False
+    shares = [np.sort(kept[0][list(group)]) for group in groups]
+    return all(np.array_equal(s, np.arange(len(s))) for s in shares)
+
+
+def _kept(line, here, devices):
+    """Which share each device cuts out of an array, for each reader of it."""
+    if line is here.root:
+        return [None]
+    shares = []
+    for user in here.users[line.name]:
+        if user.opcode == "dynamic-slice" and user.operands[0] == line.name:
+            shares.append(_share(user, here, devices))
+        elif user.opcode in _HANDED_ON:
+            shares += _kept(user, here, devices) or [None]
+        else:
+            shares.append(None)
+    return shares
+
+
+def _share(line, here, devices):
+    """The number of the share that a dynamic-slice gives each device."""
+    whole = here.lines[line.operands[0]].arrays[0].shape
+    (part,) = line.arrays
+    pairs = enumerate(zip(whole, part.shape, strict=True))
+    cut = [d for d, (all_, some) in pairs if some != all_]
+    if len(cut) != 1:
+        return None
+    first = _by_device(here.lines[line.operands[1 + cut[0]]], here, devices)
+    size = part.shape[cut[0]]
+    if first is None or whole[cut[0]] % size or (first % size).any():
+        return None
+    return first.reshape(-1) // size
+
+
+def _by_device(line, here, devices):
+    """The whole numbers that a value is on each device, or None."""
+    (array,) = line.arrays
+    if line.opcode == "partition-id":
+        return np.arange(devices)
+    if line.opcode == "constant":
+        numbers = re.match(r" value=([-0-9, {}]*)", line.rest)[1]
+        values = [int(n) for n in re.findall(r"-?\d+", numbers)]
+        if len(values) != prod(array.shape):
+            return None
+        values = np.array(values).reshape(array.shape)
+        return np.broadcast_to(values, (devices, *array.shape))
+    if line.opcode not in (*_HANDED_ON, "dynamic-slice", *_ARITHMETIC):
+        return None
+    given = [
+        _by_device(here.lines[name], here, devices) for name in line.operands
+    ]
+    if any(x is None for x in given):
+        return None
+    if line.opcode == "dynamic-slice":
+        table, first = given[0], given[1]
+        if table.ndim != 2 or array.shape != (1,):
+            return None
+        return np.array([[row[i]] for row, i in zip(table, first, strict=True)])
+    if line.opcode in _HANDED_ON:
+        return given[0].reshape(devices, *array.shape)
+    return _ARITHMETIC[line.opcode](*given)
+
+
+_ARITHMETIC = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.floor_divide,
+    "remainder": np.remainder,
+}
+
+
+def _number(line):
     """The whole number that an instruction is, or None."""
-    while line.opcode in ("copy", "convert", "bitcast") and here:
-        line = here.lines[line.operands[0]]
     value = re.match(r" value=(-?\d+)", line.rest)
-    return int(value.group(1)) if line.opcode == "constant" and value else None
+    known = line.opcode in ("constant", "parameter") and value
+    return int(value.group(1)) if known else None
 
 
 def _frames(text):

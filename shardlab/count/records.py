@@ -62,6 +62,9 @@ class Origin(NamedTuple):
               loop, each turn moves the same; ADDED: in a loop, what is summed
               is only added up; LAID: an argument lies otherwise than a
               shard_map wants it; "" for none of these
+    turns     of the loop that the note speaks of
+    argument  number of the program's argument that is handed over, or of which
+              a piece is; None if unknown
     source    chapter 21
     """
 
@@ -72,6 +75,8 @@ class Origin(NamedTuple):
     shape: tuple | None = None
     dtype: str = ""
     note: str = ""
+    turns: int = 1
+    argument: int | None = None
 
     @property
     def part(self):

@@ -24,7 +24,16 @@ from shardlab.count.layouts import (
     text,
     without,
 )
-from shardlab.count.records import ADDED, LAID, SAME, Origin, record, repeated
+from shardlab.count.products import Product, Unknown, formed
+from shardlab.count.records import (
+    ADDED,
+    LAID,
+    SAME,
+    Collective,
+    Origin,
+    record,
+    repeated,
+)
 from shardlab.count.rules import falls_out
 
 __all__ = [
@@ -33,8 +42,10 @@ __all__ = [
     "OPAQUE",
     "RULES",
     "agreed",
+    "agreed_work",
     "bodies",
     "equation",
+    "split",
     "tally",
     "walk",
     "words",
@@ -72,6 +83,8 @@ CALLS = {
     "custom_vjp_call": "call_jaxpr",
     "custom_vmap_call": "call",
 }
+# What is run once, as it stands, beside calls.
+ONCE = ("core_call", "checkpoint")
 SUMS = ("all_reduce", "reduce_scatter")
 # A place that leaves an array on the devices where it is.
 SAY_NOTHING = ("NoneType", "TransferToMemoryKind", "UnspecifiedValue")
@@ -86,12 +99,14 @@ OPAQUE = (
 )
 
 
-def walk(jaxpr, layouts, sizes, notes=None):
+def walk(jaxpr, layouts, sizes, notes=None, turns=1):
     """Count a jaxpr whose arguments lie as `layouts`.
 
     sizes    size of each mesh axis in scope, by name
     notes    what is known of an equation of a loop's body, from `_loop_notes`
-    returns  records, layouts of the results, layouts of the arguments
+    turns    of that loop
+    returns  records and products in program order, layouts of the results,
+             layouts of the arguments
     """
     consts = [from_array(c, "constant") for c in getattr(jaxpr, "consts", ())]
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
@@ -100,13 +115,14 @@ def walk(jaxpr, layouts, sizes, notes=None):
     moved, notes = [], notes or {}
     for eqn in jaxpr.eqns:
         made = equation(eqn, env, sizes)
-        moved += _noted(made, notes[id(eqn)]) if id(eqn) in notes else made
+        note = notes.get(id(eqn))
+        moved += _noted(made, note, turns) if note else made
     results = [_look(v, env) for v in jaxpr.outvars]
     return moved, results, [_look(v, env) for v in jaxpr.invars]
 
 
 def equation(eqn, env, sizes):
-    """The records of one equation; its results are entered in `env`."""
+    """Records and products of an equation; its results are entered in `env`."""
     rule = RULES.get(eqn.primitive.name, _ordinary)
     moved, layouts = rule(eqn, env, sizes)
     env.update(zip(eqn.outvars, layouts, strict=True))
@@ -123,10 +139,17 @@ def _placed(c, eqn):
     return replace(c, origin=origin.within(stack))
 
 
-def _noted(moved, note):
+def split(found):
+    """Records, and what is multiplied or may be, each in program order."""
+    moved = [c for c in found if isinstance(c, Collective)]
+    return moved, [c for c in found if not isinstance(c, Collective)]
+
+
+def _noted(moved, note, turns=1):
     """Records with a note, but for those that have one from further inside."""
+    marks = {"note": note, "turns": turns}
     return [
-        c if c.origin.note else replace(c, origin=c.origin._replace(note=note))
+        c if c.origin.note else replace(c, origin=c.origin._replace(**marks))
         for c in moved
     ]
 
@@ -247,7 +270,7 @@ def _scan(eqn, env, sizes):
     carry = slice(consts, kept)
     notes = _loop_notes(p["jaxpr"].jaxpr, carry)
     moved, results, wanted = _around(
-        "scan", p["jaxpr"], layouts, sizes, carry, notes
+        *("scan", p["jaxpr"], layouts, sizes, carry, notes), p["length"]
     )
     wanted[kept:] = [_stacked(x) for x in wanted[kept:]]
     _bind(eqn.invars, wanted, env)
@@ -270,27 +293,38 @@ def _loop_notes(body, carry):
         for v in eqn.invars:
             if not _is_literal(v):
                 readers[v].append(eqn)
-    left = body.outvars[: carry.stop - carry.start]
-    pairs = zip(left, body.invars[carry], strict=True)
+    carried = carry.stop - carry.start
+    pairs = zip(body.outvars[:carried], body.invars[carry], strict=True)
     back = {after: before for after, before in pairs if not _is_literal(after)}
-    kept = set(body.outvars[carry.stop - carry.start :]) - {*back}
+    # A value that is stacked, or carried twice, has more than one reader.
+    left = Counter(v for v in body.outvars if not _is_literal(v))
 
     def only_added(v):
         """Whether all that a turn does with a value is to add it up."""
-        if len(readers[v]) != 1 or v in kept or v in back:
+        if len(readers[v]) != 1 or left[v]:
             return False
         (eqn,) = readers[v]
         (result,), others = eqn.outvars, [o for o in eqn.invars if o is not v]
-        if eqn.primitive.name in ("add", "add_any"):
-            return result in back and others == [back[result]]
-        scaled = eqn.primitive.name in ("mul", "div", "convert_element_type")
+        name = eqn.primitive.name
+        if name in ("add", "add_any"):
+            before = back.get(result)
+            unread = not readers[result] and left[result] == 1
+            # What was added up so far must be read by nothing but the sum.
+            return (
+                others == [before]
+                and unread
+                and readers[before] == [eqn]
+                and not left[before]
+            )
+        scaled = name == "mul" or (name == "div" and eqn.invars[0] is v)
         known = all(_is_literal(o) or o in fixed for o in others)
         return scaled and known and only_added(result)
 
     for eqn in body.eqns:
         kind = COLLECTIVES.get(eqn.primitive.name)
-        if kind in SUMS and id(eqn) not in notes:
-            used = [v for v in eqn.outvars if readers[v]]
+        linear = kind in SUMS and eqn.primitive.name not in ("pmax", "pmin")
+        if linear and id(eqn) not in notes:
+            used = [v for v in eqn.outvars if readers[v] or left[v]]
             if used and all(map(only_added, used)):
                 notes[id(eqn)] = ADDED
     return notes
@@ -301,16 +335,16 @@ def _is_literal(atom):
     return hasattr(atom, "val")
 
 
-def _around(name, body, layouts, sizes, carry, notes=None):
+def _around(name, body, layouts, sizes, carry, notes=None, length=1):
     """A loop body, walked with the carry where the body itself leaves it."""
-    moved, results, layouts = walk(body, layouts, sizes, notes)
+    moved, results, layouts = walk(body, layouts, sizes, notes, length)
     turned = agreed(name, layouts[carry], results)
     # Each turn of the loop can hand a cut on to one more value of the carry.
     for _ in range(len(turned)):
         if turned == layouts[carry]:
             break
         layouts[carry] = turned
-        moved, results, layouts = walk(body, layouts, sizes, notes)
+        moved, results, layouts = walk(body, layouts, sizes, notes, length)
         turned = agreed(name, turned, results)
     else:
         if turned != layouts[carry]:
@@ -349,7 +383,12 @@ def agreed(name, one, other):
 def _cond(eqn, env, sizes):
     """A choice: counted if every branch moves the same."""
     layouts = [_look(v, env) for v in eqn.invars[1:]]
-    walked = [walk(b, layouts, sizes) for b in eqn.params["branches"]]
+    walked, work = [], []
+    for branch in eqn.params["branches"]:
+        found, *rest = walk(branch, layouts, sizes)
+        moved, products = split(found)
+        walked.append((moved, *rest))
+        work.append(products)
     tallies = [tally(moved) for moved, _, _ in walked]
     if any(other != tallies[0] for other in tallies):
         said = "; ".join(f"{i}: {words(t)}" for i, t in enumerate(tallies))
@@ -366,7 +405,24 @@ def _cond(eqn, env, sizes):
         ):
             moved = [replace(c, pairs=None) for c in moved]
     _bind(eqn.invars[1:], wanted, env)
-    return moved, results
+    return moved + agreed_work("cond", work), results
+
+
+def agreed_work(name, branches):
+    """What is multiplied in whichever branch runs, or an Unknown.
+
+    name      of the choice
+    branches  for each branch, a list of Product and Unknown
+    """
+    unknown = [p for some in branches for p in some if isinstance(p, Unknown)]
+    sums = {
+        sum(p.flops * p.times for p in some if isinstance(p, Product))
+        for some in branches
+    }
+    if len(sums) > 1:
+        return [*unknown, Unknown(name, "its branches multiply unequally much")]
+    known = [p for p in branches[0] if isinstance(p, Product)]
+    return [*unknown, *known]
 
 
 def tally(moved):
@@ -396,14 +452,16 @@ def _while_loop(eqn, env, sizes):
     body = p["body_jaxpr"]
     body, results, layouts = _around("while", body, layouts, sizes, carry)
     test, _, _ = walk(p["cond_jaxpr"], consts + layouts[carry], sizes)
-    if test or body:
+    body, products = split(test + body)
+    if body:
         refuse(
             "while",
             "how often it runs is decided at run time, and each time it moves "
-            f"{words(tally(test + body))}; use scan, or fori_loop with "
+            f"{words(tally(body))}; use scan, or fori_loop with "
             "bounds that are plain numbers",
         )
-    return [], results
+    why = "how often its products are formed is not known"
+    return [Unknown("while", why)] * bool(products), results
 
 
 def _shard_map(eqn, env, sizes):
@@ -422,6 +480,12 @@ def _shard_map(eqn, env, sizes):
             steps = [_of_array(c, atom.aval) for c in steps]
             moved += _noted(steps, LAID)
     records, results, _ = walk(p["jaxpr"], inner, dict(p["mesh"].shape))
+    records = [
+        replace(c, axes=c.axes | manual_axes(p))
+        if isinstance(c, Product)
+        else c
+        for c in records
+    ]
     outs = []
     for v, spec, rest in zip(eqn.outvars, p["out_specs"], results, strict=True):
         made = from_spec(spec, p["mesh"], v.aval.ndim)
@@ -462,22 +526,23 @@ def _device_put(eqn, env, sizes):
 
 def _ordinary(eqn, env, sizes):
     """Any other operation: silent where nothing is cut, else by its rule."""
-    _check_closed(eqn, sizes)
+    work = _check_closed(eqn, sizes)
     layouts = [_look(v, env) for v in eqn.invars]
     typed = [from_type(v.aval) for v in eqn.outvars]
-    if all(x is None or x.plain for x in layouts):
-        known = eqn.invars and None not in layouts
+    pairs = zip(layouts, eqn.invars, strict=True)
+    known = eqn.invars and None not in layouts
+    layouts = [x or replicated(v.aval) for x, v in pairs]
+    if all(x.plain for x in layouts):
         local = [replicated(v.aval) for v in eqn.outvars]
         pairs = zip(typed, local, strict=True)
-        return [], [t or (r if known else None) for t, r in pairs]
-    pairs = zip(layouts, eqn.invars, strict=True)
-    layouts = [x or replicated(v.aval) for x, v in pairs]
+        results = [t or (r if known else None) for t, r in pairs]
+        return work + formed(eqn, layouts), results
     after = typed[0] if typed else None
     gathered, local = falls_out(eqn, layouts, after)
     if gathered and after is None:
         refuse(eqn.primitive.name, "which operand moves is not in its type")
     moved, results = _settle(eqn, local, typed)
-    return gathered + moved, results
+    return gathered + moved + work + formed(eqn, layouts), results
 
 
 def _settle(eqn, local, typed):
@@ -502,16 +567,23 @@ def _settle(eqn, local, typed):
 
 
 def _check_closed(eqn, sizes):
-    """Refuse an unknown operation that can talk to other devices."""
+    """What an operation multiplies within; refused if it may talk to others."""
     name = eqn.primitive.name
     if name in OPAQUE:
         refuse(name, "what it sends is not in the program")
     if _names_an_axis(eqn, sizes):
         refuse(name, "what it does over a mesh axis is not known here")
+    work = []
     for inner in bodies(eqn):
-        unknown = [None] * len(inner.invars)
-        if walk(inner, unknown, sizes)[0]:
+        moved, products = split(
+            walk(inner, [None] * len(inner.invars), sizes)[0]
+        )
+        work += products
+        if moved:
             refuse(name, "how often it runs the collectives in it is unknown")
+    if name in ONCE or not work:
+        return work
+    return [Unknown(name, "how often its products are formed is not known")]
 
 
 def _names_an_axis(eqn, sizes):

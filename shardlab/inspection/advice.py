@@ -1,23 +1,23 @@
 """What to change in a step, and what each change would gain.
 
-Every rule looks at counted records. What it says it would gain is a difference
-of two counts; whether the change is right for the program, only its author
-knows.
+Every rule looks at counted records, and no change that it proposes changes a
+result: what is laid out otherwise, kept, or moved once has the same values,
+and a sum leaves a loop only if nothing in the loop reads it. What a change
+would gain is a difference of two counts.
 """
 
 from collections import defaultdict
-from math import prod
 from typing import NamedTuple
 
-from shardlab.count.records import ADDED, LAID, SAME, SLICED
-from shardlab.inspection.machines import MATH, Forecast, joined
+from shardlab.count.records import ADDED, LAID, SAME, SLICED, total
+from shardlab.inspection.machines import Forecast, joined
 from shardlab.inspection.machines import t_collective as t_of
 from shardlab.inspection.step import Report
 
 __all__ = ["Advice", "advise"]
 
-# Below these shares of what moves or is held, a change is not worth a line.
-_TRAFFIC, _MEMORY = 0.01, 0.05
+# Below this share of what is held, a change is not worth a line.
+_MEMORY = 0.05
 
 
 class Advice(NamedTuple):
@@ -52,14 +52,41 @@ def advise(report, on=None):
         raise ValueError(f"report must be a Report, got {report!r}")
     if not isinstance(on, Forecast | None):
         raise ValueError(f"on must be a Forecast or None, got {on!r}")
-    rules = (
-        *(_in_loops, _in_float32, _sliced, _moved_in_vain),
-        *(_gathered_again, _whole_arguments),
-    )
+    rules = (_in_loops, _sliced, _moved_in_vain, _gathered_again)
+    if report.pins:  # pinned, the step moves other things
+        rules = (_not_pinned,)
+    rules = (*rules, _whole_arguments)
     found = [advice for rule in rules for advice in rule(report, on)]
-    found += _far_bound(report, on) if on else []
     key = (lambda a: a.seconds or 0) if on else (lambda a: a.volume)
     return sorted(found, key=lambda a: (-key(a), -a.bytes))
+
+
+def _not_pinned(report, on):
+    """Activations that the compiler lays out, and lays out dearly."""
+    if report.pins is None:
+        return
+    size, axes, moved = report.pins
+    saved = total(report.moved, "volume") - total(moved, "volume")
+    spec = f"P({', '.join(map(repr, axes))})"
+    text = (
+        "nothing says how activations are laid out, and the compiler moves "
+        f"them. Pin what each module returns, arrays that begin with {size}: "
+        f"with_sharding_constraint(Out, {spec}). With all of them pinned the "
+        f"step moves {total(moved, 'volume'):,} bytes, counted in that step"
+    )
+    moving = defaultdict(int)
+    for c in report.moved:
+        moving[c.origin.place] += c.times * c.volume
+    most = sorted(moving, key=moving.get, reverse=True)[:3]
+    seconds = on and _seconds(report.moved, on) - _seconds(moved, on)
+    yield Advice(text, ", ".join(most), saved, seconds)
+
+
+def _seconds(moved, on):
+    """What some records take on a machine, one after the other."""
+    return sum(
+        t_of(c, joined([on.places[a] for a in c.axes]), on.chip) for c in moved
+    )
 
 
 def _in_loops(report, on):
@@ -75,46 +102,25 @@ def _in_loops(report, on):
             kind, axes, place, turns = key
             saved = sum(c.volume * c.times for c in group)
             text = f"{kind} over {', '.join(axes)}: {words.format(turns=turns)}"
-            yield _gain(text, place, saved * (1 - 1 / turns), group, on, turns)
+            yield _gain(text, place, saved * (1 - 1 / turns), group, on)
 
 
 def _grouped(report, note):
     """Records of loops with this note, by kind, axes, place and turns."""
     groups = defaultdict(list)
     for c in report.moved:
-        if c.origin and c.origin.note == note and c.times > 1:
-            groups[c.kind, c.axes, c.origin.place, c.times].append(c)
+        if c.origin and c.origin.note == note and c.origin.turns > 1:
+            key = c.kind, c.axes, c.origin.place, c.origin.turns
+            groups[key].append(c)
     return groups
 
 
-def _gain(text, place, volume, group, on, turns=None):
+def _gain(text, place, volume, group, on):
     """Advice that a share of what some records move need not move."""
-    seconds = on and sum(
-        t_of(c, joined([on.places[a] for a in c.axes]), on.chip) for c in group
-    )
+    seconds = on and _seconds(group, on)
     whole = sum(c.volume * c.times for c in group)
     part = seconds and seconds * volume / whole
     return Advice(text, place, volume, part)
-
-
-def _in_float32(report, on):
-    """Sums of gradients in four bytes an element where weights have two."""
-    if not any(a.dtype == "bfloat16" for a in report.arguments):
-        return
-    groups = defaultdict(list)
-    for c in report.moved:
-        wide = c.origin and c.origin.dtype == "float32" and c.origin.shape
-        if wide and prod(c.origin.shape) > 1 and not c.origin.note:
-            groups[c.kind, c.axes, c.origin.place].append(c)
-    for (kind, axes, place), group in groups.items():
-        volume = sum(c.volume * c.times for c in group)
-        if volume > _TRAFFIC * _total(report):
-            text = (
-                f"{kind} over {', '.join(axes)} moves float32 in a step with "
-                "weights in bfloat16; bfloat16 would halve it, at the price "
-                "of a coarser sum"
-            )
-            yield _gain(text, place, volume / 2, group, on)
 
 
 def _sliced(report, on):
@@ -154,11 +160,17 @@ def _moved_in_vain(report, on):
 def _gathered_again(report, on):
     """What the backward pass gathers again because it was not kept."""
     gathers = [c for c in report.moved if c.kind == "all_gather" and c.origin]
-    first = {_gathered(c) for c in gathers if c.origin.part == "forward"}
+    ahead = [c for c in gathers if c.origin.part == "forward"]
+    lines = {_gathered(c, c.origin.place) for c in ahead}
+    arguments = {_gathered(c, c.origin.argument) for c in ahead}
     groups = defaultdict(list)
     for c in gathers:
-        twice = c.origin.part == "backward" and _gathered(c) in first
-        if c.origin.part == "again" or twice:
+        # What checkpoint computes again, it computes on the same line. Another
+        # gather is the same if it gathers the same argument.
+        again = c.origin.part == "again"
+        again = again and _gathered(c, c.origin.place) in lines
+        known = c.origin.part == "backward" and c.origin.argument is not None
+        if again or (known and _gathered(c, c.origin.argument) in arguments):
             groups[c.axes].append(c)
     for axes, group in groups.items():
         volume = sum(c.volume * c.times for c in group)
@@ -173,25 +185,21 @@ def _gathered_again(report, on):
         yield found._replace(bytes=-volume)
 
 
-def _gathered(c):
-    """What tells a gather from others: the line, and what it gathers."""
-    return c.axes, c.origin.place, c.origin.shape, c.origin.dtype, c.times
+def _gathered(c, what):
+    """What tells a gather from others."""
+    return what, c.axes, c.origin.shape, c.origin.dtype, c.times
 
 
 def _whole_arguments(report, on):
-    """Arguments of which every device of an axis holds the same."""
-    copied = defaultdict(int)
-    for argument in report.arguments:
-        copies = round(report.devices * argument.share)
-        if copies > 1 and argument.held > _MEMORY * report.held:
-            copied[copies] += argument.held
-    for copies, held in copied.items():
-        names = [
-            a.name
-            for a in report.arguments
-            if round(report.devices * a.share) == copies
-            and a.held > _MEMORY * report.held
-        ]
+    """Arguments of which several devices hold the same, and could share it."""
+    copied = defaultdict(list)
+    for a in report.arguments:
+        copies = round(report.devices * a.share)
+        shared = any(n % report.devices == 0 for n in a.shape)
+        if copies > 1 and shared and a.held > _MEMORY * report.held:
+            copied[copies].append(a)
+    for copies, some in copied.items():
+        names, held = [a.name for a in some], sum(a.held for a in some)
         text = (
             f"{copies} of {report.devices} devices hold the same piece; cut "
             "into as many pieces it would be held once (ZeRO for states, FSDP "
@@ -199,22 +207,3 @@ def _whole_arguments(report, on):
         )
         where = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         yield Advice(text, where, bytes=held - held // copies)
-
-
-def _far_bound(report, on):
-    """A step that waits for a network, and by how much."""
-    if on.bound == MATH or not on.seconds[MATH]:
-        return []
-    times = on.seconds[on.bound] / on.seconds[MATH]
-    text = (
-        f"bound by the {on.bound}: to hide it, each byte over it needs "
-        f"{times:.3g} times the arithmetic (more tokens a chip, or fewer chips "
-        "on that axis)"
-    )
-    wait = on.overlapped - on.seconds[MATH]
-    return [Advice(text, "the whole step", seconds=wait)]
-
-
-def _total(report):
-    """Bytes that a step moves, as the formulas count them."""
-    return sum(c.volume * c.times for c in report.moved)

@@ -12,9 +12,10 @@ import jax
 
 from shardlab import hw
 from shardlab.inspection.advice import advise
+from shardlab.inspection.comparing import changes, compared_page, comparison
 from shardlab.inspection.machines import forecast
 from shardlab.inspection.step import LEVELS, inspect_step
-from shardlab.inspection.words import table
+from shardlab.inspection.words import page, table
 
 __all__ = ["main"]
 
@@ -41,14 +42,28 @@ def main(words=None):
         f, args = _case(options.step, options.devices)
         report = inspect_step(f, *args, level=options.level)
         on = chip and forecast(report, chip)
+        before = options.against and inspect_step(
+            *_step(options.against, options.devices), level=options.level
+        )
     except ValueError as error:
         print(f"shardlab.count: {error}", file=sys.stderr)
         return 2
     if options.json:
-        print(json.dumps(_as_data(report, on), indent=1))
+        data = _as_data(report, on)
+        if before:
+            data["changes"] = changes(before, report)
+        print(json.dumps(data, indent=1))
+    elif before:
+        print((compared_page if options.html else comparison)(before, report))
     else:
-        print(table(report, on))
+        print((page if options.html else table)(report, on))
     return 0
+
+
+def _step(named, devices):
+    """The step of MODULE:FUNCTION, followed by its arguments."""
+    f, args = _case(named, devices)
+    return f, *args
 
 
 def _parser():
@@ -68,7 +83,14 @@ def _parser():
     )
     made.add_argument("--machine", help="a chip of hw, such as v5p or h100")
     made.add_argument("--level", choices=LEVELS, help="ask only there")
-    made.add_argument("--json", action="store_true", help="as data")
+    made.add_argument(
+        "--against",
+        metavar="MODULE:FUNCTION",
+        help="compare with this step, which was there before",
+    )
+    way = made.add_mutually_exclusive_group()
+    way.add_argument("--json", action="store_true", help="as data")
+    way.add_argument("--html", action="store_true", help="as a page of HTML")
     return made
 
 

@@ -7,12 +7,13 @@ from math import prod
 import jax
 
 from shardlab.arguments import one_of
-from shardlab.count.flops import products
 from shardlab.count.layouts import total_bytes
-from shardlab.count.ledger import is_array, moved_and_held
+from shardlab.count.ledger import asked, is_array
 from shardlab.count.living import alive
 from shardlab.count.partitioned import mesh_of, partitioned
+from shardlab.count.products import Product, Unknown
 from shardlab.count.records import VOLUME, Moved, volume
+from shardlab.inspection.pins import Pins, pinned
 
 __all__ = ["LEVELS", "PARTS", "Argument", "Report", "inspect_step"]
 
@@ -31,6 +32,7 @@ class Argument:
     bytes   of the whole array
     held    bytes of it that one device holds
     dtype   name of its type
+    shape   of the whole array
     source  chapter 21
     """
 
@@ -38,6 +40,7 @@ class Argument:
     bytes: int
     held: int
     dtype: str
+    shape: tuple
 
     @property
     def share(self):
@@ -59,6 +62,8 @@ class Report:
     alive      bytes at the worst moment of the program as it is written;
                None if that is not known
     gaps       what could not be told, in words, a tuple
+    pins       Pins: the same step with its activations pinned; None where that
+               helps nothing, or was not tried
     source     chapter 21
     """
 
@@ -71,6 +76,7 @@ class Report:
     arguments: list
     alive: int | None
     gaps: tuple
+    pins: Pins | None = None
 
     @property
     def devices(self):
@@ -140,37 +146,71 @@ def inspect_step(f, *args, level=None, name=None):
         raise ValueError(f"f must be a function of arrays, got {f!r}")
     one_of("level", level, (*LEVELS, None))
     name = name or getattr(f, "__name__", type(f).__name__)
+    why = "asked for"
     if level != "partitioner":
         try:
-            return _from_program(f, args, name)
+            found = asked(f, args, live=True)
+            sizes = _mesh_sizes(args, found.closed)
+            left_open = _left_open(found.products, sizes)
+            if level == "program" or not left_open or _without_devices(args):
+                return _from_program(f, args, name, found, sizes, left_open)
+            why = left_open[0]
         except ValueError as error:
             if level == "program" or not str(error).startswith("cannot count"):
                 raise
             why = str(error)
-    else:
-        why = "asked for"
     return _from_partitioner(f, args, name, why)
 
 
-def _from_program(f, args, name):
-    """A Report of what the program says itself."""
-    moved, held = moved_and_held(f, args, live=True)
-    gaps = []
+def _left_open(products, sizes):
+    """Why the program does not say how many devices share a product."""
+    found = {}
+    for p in products:
+        free = set(sizes) - p.axes if isinstance(p, Product) else ()
+        if free:
+            found[p.origin.place, *sorted(free)] = (
+                f"cannot count the FLOPs at {p.origin.place}: whether "
+                f"{', '.join(sorted(free))} shares them is left to the compiler"
+            )
+    return list(found.values())
+
+
+def _without_devices(args):
+    """Whether no compiler can be asked: no argument lies on devices."""
     try:
-        formed = products(f, *args, live=True)
-    except ValueError as error:
-        formed = []
-        gaps.append(f"FLOPs: {error}")
+        mesh_of(args)
+    except ValueError:
+        return True
+    return False
+
+
+def _from_program(f, args, name, found, sizes, left_open):
+    """A Report of what the program says itself."""
+    gaps = [*left_open, *_not_counted(found.products)]
+    formed = [
+        p
+        for p in found.products
+        if isinstance(p, Product) and p.axes.issuperset(sizes)
+    ]
     peak = None
     try:
         peak = _most_alive(f, args)
     except (ValueError, TypeError, NotImplementedError) as error:
         gaps.append(f"memory at the worst moment: {_first_line(error)}")
-    given = _arguments(f, args, held)
-    sizes = _mesh_sizes(f, args)
+    given = _arguments(f, args, found.held)
     return Report(
-        *(name, "program", "", sizes, moved, formed, given, peak, tuple(gaps))
+        *(name, "program", "", sizes, found.moved, formed, given, peak),
+        tuple(gaps),
     )
+
+
+def _not_counted(products):
+    """A line for each operation whose FLOPs nobody here knows."""
+    unknown = [p for p in products if isinstance(p, Unknown)]
+    lines = (
+        f"FLOPs of `{p.name}` at {p.origin.place}: {p.why}" for p in unknown
+    )
+    return list(dict.fromkeys(lines))
 
 
 def _from_partitioner(f, args, name, why):
@@ -178,9 +218,7 @@ def _from_partitioner(f, args, name, why):
     mesh = mesh_of(args)
     made = partitioned(f, *args, mesh=mesh)
     gaps = ["memory at the worst moment: the compiler for a chip decides"]
-    if made.not_counted:
-        names = ", ".join(made.not_counted)
-        gaps.append(f"FLOPs of {names}: not counted")
+    gaps += _not_counted(made.products)
     held = [
         prod(x.sharding.shard_shape(x.shape)) * x.dtype.itemsize
         if hasattr(x, "sharding") and x.sharding is not None
@@ -189,9 +227,11 @@ def _from_partitioner(f, args, name, why):
         if is_array(x)
     ]
     sizes = {a: n for a, n in mesh.shape.items() if n > 1}
+    formed = [p for p in made.products if isinstance(p, Product)]
     return Report(
-        *(name, "partitioner", why, sizes, made.collectives, made.products),
+        *(name, "partitioner", why, sizes, made.collectives, formed),
         *(_arguments(f, args, held), None, tuple(gaps)),
+        pinned(f, args, mesh, made.collectives),
     )
 
 
@@ -209,7 +249,7 @@ def _arguments(f, args, held):
         if is_array(x)
     ]
     return [
-        Argument(name, total_bytes(x), size, str(x.dtype))
+        Argument(name, total_bytes(x), size, str(x.dtype), tuple(x.shape))
         for (name, x), size in zip(leaves, held, strict=True)
     ]
 
@@ -226,11 +266,15 @@ def _most_alive(f, args):
     return alive(of_arrays, *leaves).live
 
 
-def _mesh_sizes(f, args):
+def _mesh_sizes(args, closed):
     """The size of each axis of more than one device, by name."""
+    given = [
+        getattr(getattr(x, "sharding", None), "mesh", None)
+        for x in jax.tree.leaves(args)
+    ]
+    given = [mesh for mesh in given if mesh is not None and not mesh.empty]
     sizes = {}
-    jaxpr = jax.make_jaxpr(lambda *args: f(*args))(*args)
-    for mesh in _meshes_in(jaxpr.jaxpr):
+    for mesh in [*given, *_meshes_in(closed.jaxpr)]:
         sizes |= {a: n for a, n in dict(mesh.shape).items() if n > 1}
     return sizes
 

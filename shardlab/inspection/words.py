@@ -2,12 +2,22 @@
 
 import textwrap
 from collections import defaultdict
+from html import escape
 
 from shardlab.count.records import columns, total
 from shardlab.inspection.advice import advise
+from shardlab.inspection.machines import MATH
 from shardlab.inspection.step import LEVELS, PARTS, Report
 
-__all__ = ["heading", "in_words", "moved_table", "table"]
+__all__ = [
+    "as_page",
+    "heading",
+    "html_table",
+    "in_words",
+    "moved_table",
+    "page",
+    "table",
+]
 
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 
@@ -23,12 +33,87 @@ def table(report, on=None):
     """
     if not isinstance(report, Report):
         raise ValueError(f"report must be a Report, got {report!r}")
-    blocks = [heading(report), moved_table(report), _held_rows(report)]
+    blocks = [heading(report), moved_table(report), _held(report)]
     if on is not None:
-        blocks.append(_time_rows(on))
+        blocks.append(_time(on))
     blocks.append(_advice_rows(report, on))
     blocks += [f"not known: {gap}" for gap in report.gaps]
     return "\n\n".join(filter(None, blocks))
+
+
+def page(report, on=None):
+    """The same as one page of HTML that needs nothing else.
+
+    report   Report
+    on       Forecast of the report, or None
+    returns  str
+    raises   ValueError that names report or on, where it is no such thing
+    source   chapter 21
+    """
+    found = advise(report, on)
+    name, *said = heading(report).splitlines()
+    parts = [f"<h1>{escape(name)}</h1>", _paragraph(" ".join(said))]
+    for title, rows in (
+        ("What moves", _moved_rows(report) if report.moved else []),
+        ("What a device holds", _held_rows(report)),
+        ("How long it takes", _time_rows(on) if on else []),
+    ):
+        parts += [f"<h2>{title}</h2>", html_table(rows)] if rows else []
+    if not report.moved:
+        parts.append(_paragraph("It moves nothing"))
+    if report.alive is not None:
+        most = f"Alive at the worst moment: {_quantity(report.alive)}B"
+        parts.append(_paragraph(most))
+    work = [f"{part} {_quantity(report.flops(part))}" for part in PARTS]
+    parts.append(_paragraph(f"FLOPs of a device: {', '.join(work)}"))
+    if on:
+        parts.append(_paragraph(f"Bound by {on.bound}"))
+    if found:
+        items = (f"<li>{escape(in_words(advice))}</li>" for advice in found)
+        parts += ["<h2>What to change</h2>", f"<ol>{''.join(items)}</ol>"]
+    parts += [_paragraph(f"Not known: {gap}") for gap in report.gaps]
+    return as_page(report.name, parts)
+
+
+def as_page(title, parts):
+    """Pieces of HTML as one page, with a head and a plain style.
+
+    title    str
+    parts    list of str, HTML
+    returns  str
+    source   chapter 21
+    """
+    style = (
+        "body{font-family:sans-serif;max-width:70em;margin:2em auto}"
+        "td,th{padding:.2em .8em;border-bottom:1px solid #ccc;text-align:left}"
+    )
+    head = f"<title>{escape(title)}</title><style>{style}</style>"
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">',
+            *(head, *parts, "</html>"),
+        ]
+    )
+
+
+def html_table(rows):
+    """Rows of text as a table of HTML, the first one its head.
+
+    rows     list of tuples of str
+    returns  str
+    source   chapter 21
+    """
+    lines = []
+    for n, row in enumerate(rows):
+        kind = "td" if n else "th"
+        cells = (f"<{kind}>{escape(cell)}</{kind}>" for cell in row)
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _paragraph(words):
+    """Text as a paragraph of HTML."""
+    return f"<p>{escape(words)}</p>"
 
 
 def heading(report):
@@ -56,6 +141,14 @@ def moved_table(report):
              it moves first, so that a narrow screen shows it
     source   chapter 21
     """
+    rows = _moved_rows(report)
+    if len(rows) == 1:
+        return "moves nothing"
+    return columns(_to_the_right(rows, (2, 3, 4)), left=len(rows[0]))
+
+
+def _moved_rows(report):
+    """The rows of `moved_table`, its head first and its sum last."""
     groups = defaultdict(list)
     for part in PARTS:
         for c in report.moved:
@@ -70,10 +163,10 @@ def moved_table(report):
         sizes = (f"{_quantity(n)}B" for n in volumes)
         rows.append((*key[:2], times, *sizes, *key[2:], _mostly_at(group)))
     if len(rows) == 1:
-        return "moves nothing"
+        return rows
     whole = [_quantity(total(report.moved, of)) for of in ("volume", "sent")]
     rows.append(("in all", "", "", *(f"{n}B" for n in whole), "", "", ""))
-    return columns(_to_the_right(rows, (2, 3, 4)), left=len(rows[0]))
+    return rows
 
 
 def _to_the_right(rows, places):
@@ -93,8 +186,18 @@ def _mostly_at(group):
     return max(at, key=at.get)
 
 
+def _held(report):
+    """What one device holds, and what it multiplies, as text."""
+    lines = [columns(_held_rows(report), left=2)]
+    if report.alive is not None:
+        lines.append(f"alive at the worst moment: {_quantity(report.alive)}B")
+    work = [f"{part} {_quantity(report.flops(part))}" for part in PARTS]
+    lines.append(f"FLOPs of a device in products: {', '.join(work)}")
+    return "\n".join(lines)
+
+
 def _held_rows(report):
-    """What one device holds, and what it multiplies."""
+    """What one device holds of the largest arguments, and of all."""
     largest = sorted(report.arguments, key=lambda a: -a.held)[:6]
     rows = [("argument", "type", "whole", "held", "share")]
     for a in largest:
@@ -107,22 +210,33 @@ def _held_rows(report):
         (name, "", f"{_quantity(whole)}B", f"{_quantity(report.held)}B")
     )
     rows[-1] += (f"{report.held / whole:.3g}" if whole else "-",)
-    lines = [columns(rows, left=2)]
-    if report.alive is not None:
-        lines.append(f"alive at the worst moment: {_quantity(report.alive)}B")
-    work = [f"{part} {_quantity(report.flops(part))}" for part in PARTS]
-    lines.append(f"FLOPs of a device in products: {', '.join(work)}")
+    return rows
+
+
+def _time(on):
+    """What is in use for how long, and what bounds the step, as text."""
+    lines = [columns(_time_rows(on), left=1), f"bound by {on.bound}"]
+    work = on.seconds.get(MATH)
+    if on.bound != MATH and work:
+        times = on.seconds[on.bound] / work
+        lines.append(
+            _wrapped(
+                f"to hide it, each byte over it needs {times:.3g} times the "
+                "arithmetic, such as more tokens per chip or fewer chips on "
+                "that axis"
+            )
+        )
     return "\n".join(lines)
 
 
 def _time_rows(on):
-    """What is in use for how long, and what bounds the step."""
+    """Seconds by what is in use, and of the whole step."""
     rows = [(f"on {on.chip.name}", "seconds")]
     rows += [(name, f"{took:.4g}") for name, took in on.seconds.items()]
     rows.append(("step, all side by side", f"{on.overlapped:.4g}"))
     rows.append(("step, one after the other", f"{on.added:.4g}"))
     rows.append(("delays of hops, besides", f"{on.delays:.4g}"))
-    return f"{columns(rows, left=1)}\nbound by {on.bound}"
+    return rows
 
 
 def _advice_rows(report, on):

@@ -3,6 +3,7 @@
 import json
 import re
 from functools import partial
+from html.parser import HTMLParser
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,13 @@ from shardlab import cost, count, hw
 from shardlab.count import partitioned as reader
 from shardlab.count.flops import products
 from shardlab.count.partitioned import groups_of, partitioned
-from shardlab.inspection import advise, forecast, inspect_step, table
+from shardlab.inspection import (
+    advise,
+    assert_traffic,
+    forecast,
+    inspect_step,
+    table,
+)
 from shardlab.inspection.command import main
 from shardlab.strategies import block, dp, fsdp, fsdp_tp, one_chip, tp
 from tests.each import each
@@ -191,6 +198,23 @@ def test_the_compiler_is_asked_where_the_program_does_not_say():
     assert count.volume(again) == 2 * 2 * B * 16 * F * 4
 
 
+def test_what_modules_return_is_to_be_pinned_where_the_compiler_moves_it():
+    mesh = mesh_of(8)
+    step, args = lookup(lambda In: In, mesh)
+    report = inspect_step(step, *args)
+    first = advise(report)[0]
+    assert first.says.startswith("nothing says how activations are laid out")
+    assert f"begin with {B}: with_sharding_constraint(Out, P('X'))" in (
+        first.says
+    )
+    on_batch = NamedSharding(mesh, P("X"))
+    place = partial(jax.lax.with_sharding_constraint, shardings=on_batch)
+    mended = inspect_step(lookup(place, mesh)[0], *args)
+    assert first.volume == report.volume() - mended.volume()
+    assert report.volume() > 10 * mended.volume()
+    assert mended.pins is None
+
+
 def test_a_constraint_makes_it_gather_weights():
     mesh = mesh_of(8)
     on_batch = NamedSharding(mesh, P("X"))
@@ -293,22 +317,20 @@ def test_an_argument_that_lies_otherwise_is_named():
     assert any("lay it so before" in s for s in said)
 
 
-def test_whole_arguments_and_wide_sums_are_named():
+def test_whole_arguments_are_named_where_they_can_be_shared():
     mesh = mesh_of(8)
 
-    @in_map(mesh, (P(), P("X")), P())
-    def step(W, In):
-        W = jax.lax.pcast(W, "X", to="varying").astype(jnp.float32)
+    @in_map(mesh, (P(), P(), P("X")), P())
+    def step(W, odd, In):
+        W = jax.lax.pcast(W, "X", to="varying")
         gradient = jax.grad(lambda W: ((In @ W) ** 2).sum())(W)
-        return jax.lax.psum(gradient, "X")
+        return jax.lax.psum(gradient, "X") * odd.sum()
 
-    W = lies(mesh, (D, F), dtype=jnp.bfloat16)
-    report = inspect_step(step, W, lies(mesh, (B, D), "X"))
-    wide, whole = advise(report)
-    assert "bfloat16 would halve it" in wide.says
-    assert wide.volume == D * F * 4  # half of 2V
+    W, odd = lies(mesh, (D, F)), lies(mesh, (1001,))
+    report = inspect_step(step, W, odd, lies(mesh, (B, D), "X"))
+    (whole,) = advise(report)
     assert whole.where == "W"
-    assert whole.bytes == D * F * 2 - D * F * 2 // 8
+    assert whole.bytes == D * F * 4 - D * F * 4 // 8
 
 
 # ---- on a machine ------------------------------------------------------------
@@ -524,6 +546,100 @@ def test_the_command_gives_data(module, capsys):
     assert (one["kind"], one["axes"], one["part"]) == (
         *("all_gather", ["X"], "beside"),
     )
+
+
+class Cells(HTMLParser):
+    """The text of all cells of a page, and its tags that are not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.cells, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [tag] * (tag != "meta")
+        self.cells += [""] * (tag in ("td", "th"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[-1] += data
+
+
+def test_the_command_gives_a_page(module, capsys):
+    assert main([f"{module}:case", "--html", "--machine", "v5p"]) == 0
+    found = Cells(capsys.readouterr().out)
+    assert not found.open
+    assert {"all_gather", "mine.py:12", "links of X"} <= set(found.cells)
+
+
+def twice(module):
+    text = module.read_text()
+    once = 'return jax.lax.all_gather(W, "X", tiled=True)'
+    module.with_name("then.py").write_text(text.replace(once, "return W"))
+    return module.with_name("then.py")
+
+
+def test_the_command_sets_two_steps_side_by_side(module, capsys):
+    then = twice(module)
+    asked = [f"{module}:case", "--against", f"{then}:case"]
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = (line for line in lines if "all_gather" in line)
+    V = f"{8192 * 512 * 2:,}"
+    assert row.split()[-3:] == ["0", V, "new"]
+    assert any(line.startswith("FLOPs") and "same" in line for line in lines)
+    assert main([*asked, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert ["moved in all", 0, 8192 * 512 * 2] in data["changes"]
+    assert main([*asked, "--html"]) == 0
+    found = Cells(capsys.readouterr().out)
+    assert not found.open
+    assert {V, "new", "moved in all"} <= set(found.cells)
+
+
+def test_a_step_is_held_against_its_traffic_in_one_line():
+    mesh = mesh_of(4, 2)
+    args = block.arguments(fsdp_tp, mesh, B, D, F)
+    step = block.gradients(fsdp_tp, mesh)
+    report = inspect_step(step, *args)
+    right = {
+        axis: sum(c.volume * c.times for c in report.moved if axis in c.axes)
+        for axis in ("X", "Y")
+    }
+    assert assert_traffic(step, args, right).moved == report.moved
+    with pytest.raises(AssertionError) as caught:
+        assert_traffic(step, args, {"X": right["X"] - 1})
+    first, over_x, *rest = str(caught.value).splitlines()
+    assert "does not move what was expected" in first
+    n = right["X"]
+    assert over_x == f"X: expected {n - 1:,} bytes, counted {n:,}"
+    assert any("all_gather" in line for line in rest)
+    y = right["Y"]
+    assert f"Y: expected 0 bytes, counted {y:,}" in rest
+    # What moves over both axes at once is neither's.
+    over_both = {("Y", "X"): 4}
+    with pytest.raises(AssertionError, match="X and Y: expected 4 bytes"):
+        assert_traffic(step, args, right | over_both)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected", "said"),
+    [
+        ([], {"X": 0}, "args must be a tuple, got list"),
+        ((), 7, "expected must be a dict from mesh axis"),
+        ((), {3: 7}, "expected must have mesh axes as keys, got 3"),
+        ((), {"X": 0.5}, r"expected\['X'\] must be"),
+        ((), {"X": 0, ("X",): 1}, "expected names X twice"),
+        (None, {"Z": 0}, "expected names Z; the mesh has X"),
+    ],
+)
+def test_bad_expectations_are_named(args, expected, said):
+    args = (lies(mesh_of(8), (B, D), "X"),) if args is None else args
+    with pytest.raises(ValueError, match=said):
+        assert_traffic(jnp.sin, args, expected)
 
 
 @pytest.mark.parametrize(
