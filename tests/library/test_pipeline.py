@@ -735,7 +735,7 @@ def test_bad_input_is_named(call, sentence):
         ((5, "forward", 0, 0, 1), "events[0] must be on the way of its microb"),
         ((-1, "forward", 0, 0, 1), "events[0], its stage, must be a"),
         ((0, "forward", 3, 0, 1), "events[0] must be on the way of its microb"),
-        ((0, "forward", 0.5, 0, 1), "events[0], its microbatch, must be a who"),
+        ((0, "forward", 0.5, 0, 1), "events[0], its microbatch, must be a"),
         ((0, "forward", 0, 0, 1, 1), "events[0] must be on the way of its mic"),
         ((0, "forward", 0, -1, 1), "events[0], its start, must be a"),
         ((0, "forward", 0, 0, None), "events[0], its end, must be a"),

@@ -58,10 +58,10 @@ REFUSED = {
         lambda: cost.port_share("all_gather", 6, "doubling"),
         "X must be a power of two where chips pair up, got 6",
     ),
-    "V": (lambda: cost.t_switch("reduce", -1, 8, 1.0), "V must be a finite"),
+    "V": (lambda: cost.t_switch("reduce", -1, 8, 1.0), "V must be a"),
     "link_bw": (lambda: cost.t_switch("reduce", 1, 8, 0), "link_bw must be"),
     "parts": (lambda: switch.run("reduce_scatter", 9, 8), "V must be a mult"),
-    "N": (lambda: switch.run("reduce_scatter", 8, 0), "N must be a whole"),
+    "N": (lambda: switch.run("reduce_scatter", 8, 0), "N must be a"),
     "run": (
         lambda: switch.run("all_to_all", 64, 8, "tree"),
         "kind must be one of 'broadcast', 'reduce', 'all_reduce'",

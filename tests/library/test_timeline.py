@@ -96,8 +96,8 @@ BAD = {
     "twice": (ONE, "must differ in name, got 'a' twice"),
     "needs": (Task("b", "chip", 1, ("c",)), "b must come after .*'c'"),
     "itself": (Task("b", "chip", 1, ("b",)), "b must come after .*'b'"),
-    "below 0": (Task("b", "chip", -1), "seconds of b must be a finite"),
-    "bool": (Task("b", "chip", True), "seconds of b must be a finite"),
+    "below 0": (Task("b", "chip", -1), "seconds of b must be a"),
+    "bool": (Task("b", "chip", True), "seconds of b must be a"),
 }
 
 

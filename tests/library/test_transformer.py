@@ -429,7 +429,7 @@ WRONG = {
         lambda: training.weights("fsdp", evidence.no_devices({"Z": 4}), TINY),
         "mesh must have an axis X",
     ),
-    "seed": (lambda: model.start(TINY, seed=-1), "seed must be a whole"),
+    "seed": (lambda: model.start(TINY, seed=-1), "seed must be a"),
     "tied": (
         lambda: model.shapes(plan.model("gemma-2-27b")),
         "model.tied must be False, got True",
