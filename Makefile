@@ -51,8 +51,7 @@ test: programs  ## the tests: all chapters, all values, all pages
 test-long: programs  ## what takes longer: solutions, attacks, classes, ...
 	@$(PY) tools/setup.py --database
 	@$(TESTS) $(NOTEBOOKS) --long -m long --mutants $(or $(MUTANTS),all) tests solutions
-	@$(TESTS) --dist worksteal --suite whole -m whole \
-		--mutants $(or $(MUTANTS),all) tests/grading
+	@$(TESTS) --dist worksteal --suite whole -m whole tests/grading
 
 PAGES = api back_matter bibliography elsewhere in_practice machines predicted
 

@@ -41,8 +41,8 @@ def pytest_addoption(parser):
         "--mutants",
         choices=("all", "seventh"),
         default="all",
-        help="whose mutants are judged, and which hostile, honest and damaged "
-        "submissions: all, or a seventh of them, chosen by the commit",
+        help="whose mutants are judged: those of all sets of exercises, or of "
+        "a seventh of them, chosen by the commit",
     )
 
 

@@ -1,6 +1,5 @@
 """A copy of the project in a folder of its own, for tests that change it."""
 
-import functools
 import os
 import shutil
 import subprocess
@@ -37,14 +36,6 @@ def files():
     said = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True)
     names = said.stdout.decode().split("\0")
     return [name for name in names if name and (ROOT / name).is_file()]
-
-
-@functools.cache
-def commit():
-    """The commit that is tested, as a number; 0 outside of a clone."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    done = subprocess.run(asked, capture_output=True, text=True)
-    return int(done.stdout.strip() or "0", 16)
 
 
 def copy(target):

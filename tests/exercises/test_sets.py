@@ -3,6 +3,7 @@
 import difflib
 import functools
 import re
+import subprocess
 import symtable
 
 import nbformat
@@ -15,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from shardlab.authoring import kit
 from shardlab.authoring.mutants import mutants
 from tests.each import each
-from tests.tree import ROOT, commit
+from tests.tree import ROOT
 from tools import checks
 from tools.sources import headings
 
@@ -54,6 +55,14 @@ def questions():
 
 def test_every_set_has_answers():
     assert kit.sets() == STEMS
+
+
+@functools.cache
+def commit():
+    """The commit that is tested, as a number; 0 outside of a clone."""
+    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    return int(done.stdout.strip() or "0", 16)
 
 
 def turn(stem, commit):

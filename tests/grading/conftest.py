@@ -9,7 +9,6 @@ import pytest
 
 from bench import servers
 from tests.grading.suite import course
-from tests.tree import commit
 
 
 def pytest_addoption(parser):
@@ -47,19 +46,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    out = {item for item in items if item.get_closest_marker("whole")}
     if config.getoption("--suite", "dozen") == "whole":
-        rows = [i for i in items if i in out and hasattr(i, "callspec")]
-        seventh = config.getoption("mutants") == "seventh"
-        out = {r for n, r in enumerate(rows) if seventh and not turn(n)}
+        return
+    out = [item for item in items if item.get_closest_marker("whole")]
     if out:
-        config.hook.pytest_deselected(items=list(out))
-        items[:] = [item for item in items if item not in out]
-
-
-def turn(number):
-    """Whether it is the turn of a row when each commit grades a seventh."""
-    return number % 7 == commit() % 7
+        config.hook.pytest_deselected(items=out)
+        items[:] = [i for i in items if not i.get_closest_marker("whole")]
 
 
 @pytest.fixture(scope="session")
