@@ -65,7 +65,7 @@ def rows():
 
     returns  tuple of Row
     raises   ValueError that names the line of rows.csv and what is wrong
-    source   `tables`
+    source   chapter 16; `tables`
     """
     with open(FOLDER / "rows.csv", newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
@@ -121,7 +121,7 @@ def tables():
     """Where each table of runs was read.
 
     returns  dict: table -> dict of source, date, read
-    source   the documents themselves
+    source   chapter 16; the documents themselves
     """
     told = json.loads((FOLDER / "tables.json").read_text("utf-8"))
     own = {"source": "`plan.runs`", "date": "2026-11-22", "read": "chapter 16"}
@@ -134,7 +134,7 @@ def outcomes():
 
     returns  list of dicts: table, name, measured, bound, before (chapter 16's
              forecast), fitted, left_out, in seconds
-    source   `python -m shardlab.measured --fit`
+    source   chapter 16; `python -m shardlab.measured --fit`
     """
     return json.loads((FOLDER / "outcomes.json").read_text("utf-8"))
 
@@ -145,7 +145,7 @@ def rank_correlation(a, b):
     a, b     lists of one length, at least 2
     returns  a number from -1 to 1; equal numbers share their mean rank
     raises   ValueError unless the lists are as long as each other
-    source   Spearman (1904)
+    source   chapter 16; Spearman (1904)
     """
     if len(a) != len(b) or len(a) < 2:
         raise ValueError(
@@ -173,7 +173,7 @@ def errors(which="left_out"):
              over measured), error (median of its distance from 1), within
              (rows within 25 percent), rank (correlation of predicted with
              measured MFU; None with fewer than 4 rows)
-    source   page Predicted and measured
+    source   chapter 16
     """
     groups = {}
     for row in outcomes():

@@ -90,7 +90,7 @@ def fit(cases):
 
     cases    list of (table, list of Ledger, seconds)
     returns  dict: name -> value
-    source   page Predicted and measured
+    source   chapter 16
     """
     names = [table for table, _, _ in cases]
     weights = [min(1, MOST / names.count(name)) ** 0.5 for name in names]
@@ -143,7 +143,7 @@ def store():
     """Fit to all tables, and without each of them; store speeds and errors.
 
     returns  the files that were written
-    source   page Predicted and measured
+    source   chapter 16
     """
     timed = [row for row in measured.rows() if row.seconds]
     cases = [(row.table, _best(row), row.seconds) for row in timed]

@@ -113,7 +113,7 @@ def parameters():
     """The fitted parameters.
 
     returns  dict: name -> value
-    source   `python -m shardlab.measured`
+    source   chapter 16; `python -m shardlab.measured`
     """
     return {name: told["value"] for name, told in stored()["speeds"].items()}
 
@@ -124,7 +124,7 @@ def stored():
 
     returns  dict: date, speeds (value, unit, means), band (measured over
              expected seconds, that nine of ten left-out rows lie between)
-    source   `python -m shardlab.measured --fit`
+    source   chapter 16; `python -m shardlab.measured --fit`
     """
     return json.loads(STORED.read_text("utf-8"))
 
@@ -137,7 +137,7 @@ def expected_step(job, layout):
     layout   Arrangement; without `lies` the best place on the network is found
     returns  Expected
     raises   ValueError if job is no Job, or layout no Arrangement
-    source   page Predicted and measured
+    source   chapter 16
     """
     a_job(job), a_layout(layout)
     p = parameters()
@@ -154,7 +154,7 @@ def ledgers(job, layout):
     job      Job
     layout   Arrangement
     returns  list of Ledger
-    source   page Predicted and measured
+    source   chapter 16
     """
     if layout.lies:
         return [_ledger(job, layout)]
@@ -171,7 +171,7 @@ def _ledger(job, layout):
     job      Job
     layout   Arrangement, with `lies`
     returns  Ledger
-    source   page Predicted and measured
+    source   chapter 16
     """
     w = stage_weights(job.model, layout.pp)
     held = w.dense / layout.tp + w.experts / (layout.tp * layout.ep)
@@ -330,7 +330,7 @@ def seconds_of(of, p):
     of       Ledger
     p        dict of parameters, as from `parameters`
     returns  Expected
-    source   page Predicted and measured
+    source   chapter 16
     """
     x, parts = of.layout, {}
     times = [_pass_seconds(of, work, p) for work in (of.forward, of.backward)]

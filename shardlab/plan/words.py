@@ -206,7 +206,7 @@ def _said_of_error(fitting):
 
     fitting  list of PlanRow, in order
     returns  list of lines
-    source   page Predicted and measured
+    source   chapter 16
     """
     low, high = fitting[0].band
     near = sum(row.expected.step <= high for row in fitting)
