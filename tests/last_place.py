@@ -10,6 +10,7 @@ import copy
 import functools
 import importlib.abc
 import importlib.machinery
+import json
 import sys
 
 import nbformat
@@ -45,7 +46,7 @@ def differences(path, up):
         drawn, said = drawings.matched(old.outputs, new.outputs)
         before, after = map(_shown, (old.outputs, drawn))
         if before != after:
-            lines = zip(before.split("\\n"), after.split("\\n"), strict=False)
+            lines = zip(before.split("\n"), after.split("\n"), strict=False)
             unlike = next((pair for pair in lines if pair[0] != pair[1]), "")
             found.append(f"cell {number}: {[*said, *unlike]}"[:500])
     return found
@@ -61,7 +62,7 @@ def _shown(outputs):
         {k: v for k, v in x.items() if k in ("text", "data", "ename", "evalue")}
         for x in outputs
     ]
-    return repr(kept)
+    return json.dumps(kept, sort_keys=True, indent=1)
 
 
 def moved(value, up):

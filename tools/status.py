@@ -146,7 +146,8 @@ def processors(folder=CANARY):
     folder   of processors.json, which `make canary ISA=...` writes, and of
              *-aarch64-*.json
     """
-    runs = json.loads((folder / "processors.json").read_text(encoding="utf-8"))
+    path = folder / "processors.json"
+    runs = json.loads(path.read_text("utf-8")) if path.exists() else []
     last = {}
     for one in runs:
         last.setdefault(one["instructions"], {})[one["suite"]] = one

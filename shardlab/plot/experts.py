@@ -193,7 +193,13 @@ def expert_loads(runs, mean, name="visits"):
                 middle = x + wide / 2 - 3
                 ends = (middle, ground - least), (middle, ground - top)
                 wire(ax, *ends, INK, 1.4, z=1.5)
-            write(ax, x + wide / 2 - 3, ground + 11, f"{count:.1f}", 11)
+            write(
+                ax,
+                x + wide / 2 - 3,
+                ground + 11,
+                f"{count:.1f}".removesuffix(".0"),
+                11,
+            )
         write(ax, 100, ground + 11, name, 11, "right", SOFT)
         level = ground - 88 * mean / most
         wire(ax, (106, level), (672, level), INK, 1, dashed=True, z=1.2)
