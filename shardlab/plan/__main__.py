@@ -44,6 +44,7 @@ FLAGS = {
     "json": "JSON for programs",
     "offload": "kept activations wait in the memory of the host",
     "across": "ZeRO and FSDP share out over all pods",
+    "eager": "norms and rotary embeddings are not fused, as in plain PyTorch",
     "published": "where published layouts rank, each in a search of its own "
     "job",
 }
@@ -90,6 +91,7 @@ def _job_from(said):
         precision=said.precision,
         offload=said.offload,
         across=said.across,
+        fused=not said.eager,
     )
 
 

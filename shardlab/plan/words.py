@@ -455,7 +455,7 @@ def as_data(result, rows=None):
 
 def _job_data(job):
     named = ("batch", "sequence", "recompute", "overlap", "efficiency", "pods")
-    named += ("precision", "offload", "across")
+    named += ("precision", "offload", "across", "fused")
     return {
         "model": job.model.name,
         "parameters": params(job.model),

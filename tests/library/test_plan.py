@@ -2310,6 +2310,13 @@ def test_the_command_line_answers_about_one_layout(capsys):
     main(argv.split())
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["tp"], row["pp"], row["dp"]) == (8, 16, 8)
+    low, high = row["expected_band"]
+    assert low < row["expected_seconds"] < high
+    assert row["seconds"] < row["expected_seconds"]
+    main([*argv.split(), "--eager"])
+    (eager,) = json.loads(capsys.readouterr().out)["rows"]
+    assert eager["expected_seconds"] > row["expected_seconds"]
+    assert eager["seconds"] == row["seconds"]
     assert row["recompute"] == "minimal"
     minimal = replace(LLAMA_405B, recompute="minimal")
     each = [MEGATRON_LIKE._replace(microbatches=m) for m in (16, 32)]
