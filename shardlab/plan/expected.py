@@ -19,7 +19,7 @@ from shardlab.plan.held import BF16, layer_kept, stage_layers, stage_weights
 from shardlab.plan.layouts import a_job, a_layout
 from shardlab.plan.placing import paces, places
 from shardlab.plan.timing import (
-    layout_bubble,
+    idle_share,
     skipped,
     speeds,
     token_volumes,
@@ -32,6 +32,7 @@ __all__ = [
     "Expected",
     "Ledger",
     "Pass",
+    "expected_of",
     "expected_step",
     "ledgers",
     "parameters",
@@ -139,13 +140,20 @@ def expected_step(job, layout):
     raises   ValueError if job is no Job, or layout no Arrangement
     source   chapter 16
     """
-    a_job(job), a_layout(layout)
+    return expected_of(a_job(job), a_layout(layout))
+
+
+def expected_of(job, layout):
+    """The same as `expected_step`, of arguments that were checked.
+
+    job      Job
+    layout   Arrangement
+    returns  Expected
+    source   chapter 16
+    """
     p = parameters()
-    return min((seconds_of(of, p) for of in ledgers(job, layout)), key=_step)
-
-
-def _step(expected):
-    return expected.step
+    each = [seconds_of(of, p) for of in ledgers(job, layout)]
+    return min(each, key=lambda found: found.step)
 
 
 def ledgers(job, layout):
@@ -294,6 +302,10 @@ def _kind(volume, layout):
     return "FSDP" if layout.zero == 3 else "DP"
 
 
+_of_weights = lru_cache(maxsize=4096)(weight_volumes)
+_of_tokens = lru_cache(maxsize=4096)(token_volumes)
+
+
 def _traffic(job, layout):
     """Seconds of traffic: of a microbatch in each pass, and once a step.
 
@@ -305,8 +317,11 @@ def _traffic(job, layout):
     where = paces(job.network, layout.lies)
     passes = ({}, {}), ({}, {})
     last = {}
-    volumes = weight_volumes(job, layout) + token_volumes(job, layout)
-    for v in volumes:
+    plain = layout._replace(schedule="none", chunks=1, microbatches=1, lies=())
+    of_weights = plain._replace(sp=False, context="ring")
+    for v in _of_weights(job, of_weights) + _of_tokens(
+        job, plain._replace(zero=0)
+    ):
         kind = _kind(v, layout)
         each, late = speeds(job, where, v.axis, v.kind)
         each, late = sum(each), max(late)
@@ -339,7 +354,7 @@ def seconds_of(of, p):
             parts[name] = parts.get(name, 0) + x.microbatches * seconds
     f, b = (sum(time.values()) for time in times)
     if x.pp > 1:
-        parts["bubble"] = x.microbatches * (f + b) * layout_bubble(x, f, b)
+        parts["bubble"] = x.microbatches * (f + b) * idle_share(x, f, b)
     room = max(b, 0)
     for kind, seconds in of.last.items():
         share = p[_share(kind, of)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from shardlab import cost
 from shardlab.models import forward_flops
-from shardlab.plan.expected import expected_step, stored
+from shardlab.plan.expected import expected_of, stored
 from shardlab.plan.grid import (
     Grid,
     grid_seconds,
@@ -90,7 +90,7 @@ class PlanRow:
     @cached_property
     def expected(self):
         """What a step is expected to take: `expected.Expected`."""
-        return expected_step(self.job, self.layout)
+        return expected_of(self.job, self.layout)
 
     @property
     def band(self):

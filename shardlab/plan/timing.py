@@ -34,6 +34,7 @@ __all__ = [
     "Volume",
     "beside",
     "data_volume",
+    "idle_share",
     "in_microbatch",
     "layout_bubble",
     "moved",
@@ -475,7 +476,7 @@ def timed(job, layout):
     p = _passes(job, layout)
     m, (f, f_by), (b, b_by) = layout.microbatches, p.forward, p.backward
     (last, last_by), (update, update_by) = p.last, p.update
-    after, idle = last - b + update, _bubble(layout, f, b)
+    after, idle = last - b + update, idle_share(layout, f, b)
     waits = [(last - b, last_by), (update, update_by)]
     waits.append((m * (b - p.math[1]), b_by))
     return Timed(
@@ -637,10 +638,17 @@ def layout_bubble(layout, forward, backward):
     source             chapter 11
     """
     real("forward", forward, above=0), real("backward", backward, above=0)
-    return _bubble(a_layout(layout), forward, backward)
+    return idle_share(a_layout(layout), forward, backward)
 
 
-def _bubble(layout, forward, backward):
+def idle_share(layout, forward, backward):
+    """The same as `layout_bubble`, of arguments that were checked.
+
+    layout             Arrangement
+    forward, backward  seconds of one microbatch in one stage
+    returns            a number
+    source             chapter 11
+    """
     p, m = layout.pp, layout.microbatches
     if layout.schedule == "none":
         return 0.0
