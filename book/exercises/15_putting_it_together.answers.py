@@ -2426,6 +2426,10 @@ racks_405b = best(
 # Without SP it still fits, and takes as long.
 
 
+# %% plans equivalent: line 5: True becomes False
+# On a torus XLA shards what stays between matmuls over TP in either case.
+
+
 # %% slow wrong: the largest model that plain DP can train
 slow = "llama-2-13b", 16
 
