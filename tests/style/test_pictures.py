@@ -10,7 +10,7 @@ from tests.tree import ROOT
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 SIZES = re.compile(r'font(?:-size)?: (?:[^";]*? )?([\d.]+)px')
-SMALL, EXPONENT = 10, 7.69  # pixels of CSS
+SMALL, EXPONENT = 10, 7.71  # pixels of CSS
 
 
 def pictures(path):
