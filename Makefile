@@ -45,7 +45,7 @@ NOTEBOOKS = --dist loadfile -p tools.drawings --nbval --nbval-current-env --nbva
 	$(if $(ACCOUNT),-p bench.account --account "$(ACCOUNT)")
 
 test: programs  ## the tests: all chapters, all values, all pages
-	@echo "running the tests on two cores: about ten minutes"
+	@echo "running the tests on two cores: ten minutes or more"
 	@$(TESTS) $(NOTEBOOKS) tests chapters
 
 test-long: programs  ## what takes longer: solutions, attacks, classes, ...

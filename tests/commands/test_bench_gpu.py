@@ -49,8 +49,8 @@ SCHEMA = {
 EVERY = {"wall_seconds", "samples", "rows"}
 # Ten programs compiled; who edits bench.gpu runs it.
 pytestmark = pytest.mark.long
-# What a CPU does not have.
-LACKING = {"cudnn", "tf32"}
+# What a CPU does not have; fp16 needs one with F16C.
+LACKING = {"cudnn", "tf32", "fp16"}
 
 
 def run(folder, *words):
