@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +27,7 @@ import jax
 import numpy as np
 
 from bench.others.patterns import SOURCES
-from bench.others.programs import PROGRAMS
+from bench.others.programs import PROGRAMS, laid, mesh_of
 from bench.others.reader import partitioned_text, read
 from shardlab.inspection import inspect_step
 
@@ -160,47 +160,54 @@ def _page(folder, page, rows, **about):
 
 
 def _nanodo(folder):
-    """A training step of nanodo, laid by its own fsdp.py.
+    """A training step of nanodo, in its own sizes and laid as it says.
 
     folder   a clone of google-deepmind/nanodo
     returns  list of (title, step, arguments)
     """
-    import optax  # noqa: PLC0415  an optional package
+    import flax.linen as nn  # noqa: PLC0415  optional packages
+    import optax  # noqa: PLC0415
 
     sys.path.insert(0, str(folder))
     theirs = importlib.import_module("nanodo.model")
-
-    mesh = jax.make_mesh(
-        (8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,)
-    )
-    config = theirs.DoConfig(D=128, H=4, L=2, N=4, V=256, F=512)
+    mesh = mesh_of(data=8)
+    config = theirs.DoConfig(D=512, H=8, L=512, N=6, V=32_000, F=2048)
     model = theirs.TransformerDo(config)
+    tokens = jax.ShapeDtypeStruct((256, 512), np.int32)
+    tokens = laid(tokens, mesh, "data")
+    boxed = jax.eval_shape(model.init, jax.random.key(0), tokens)["params"]
+    params = jax.tree.map(
+        lambda x, spec: laid(x, mesh, *spec),
+        nn.unbox(boxed),
+        nn.get_partition_spec(boxed),
+    )
 
-    def laid(x):
-        spec = [None] * len(x.shape)
-        for d, n in enumerate(x.shape):
-            if n % 8 == 0:
-                spec[d] = "data"
-                break
-        place = jax.NamedSharding(mesh, jax.P(*spec))
-        return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=place)
+    def pinned(call, args, kwargs, context):
+        """Pin what a module returns along the batch."""
+        Out = call(*args, **kwargs)
+        if context.method_name != "__call__" or not hasattr(Out, "ndim"):
+            return Out
+        place = jax.NamedSharding(mesh, jax.P("data"))
+        return jax.lax.with_sharding_constraint(Out, place)
 
-    tokens = jax.ShapeDtypeStruct((16, 64), np.int32)
-    params = jax.eval_shape(model.init, jax.random.key(0), tokens)["params"]
-    params = jax.tree.map(laid, jax.tree.map(lambda x: x, params))
+    def case(title, around):
+        def step(params, tokens):
+            def loss(params):
+                with around():
+                    logits = model.apply({"params": params}, tokens)
+                return optax.softmax_cross_entropy_with_integer_labels(
+                    logits[:, :-1], tokens[:, 1:]
+                ).mean()
 
-    def step(params, tokens):
-        def loss(params):
-            logits = model.apply({"params": params}, tokens)
-            return optax.softmax_cross_entropy_with_integer_labels(
-                logits[:, :-1], tokens[:, 1:]
-            ).mean()
+            gradients = jax.grad(loss)(params)
+            return jax.tree.map(lambda w, g: w - 1e-3 * g, params, gradients)
 
-        gradients = jax.grad(loss)(params)
-        return jax.tree.map(lambda w, g: w - 1e-3 * g, params, gradients)
+        return title, jax.jit(step), (params, tokens)
 
+    pin = functools.partial(nn.intercept_methods, pinned)
     return [
-        ("nanodo, a step under FSDP", jax.jit(step), (params, laid(tokens)))
+        case("nanodo, as published", nullcontext),
+        case("nanodo, activations pinned", pin),
     ]
 
 
