@@ -43,6 +43,7 @@ LAYERS = {
     # What needs PyTorch has a list of its own, which nothing else installs.
     "bench/torch_counts": {"torch"},
     # Programs of others, and what they import.
+    "bench/others/forty.py": {"others", "grade", "book"},
     "bench/others/programs.py": {"others", "grade", "book"},
     # Watches a run of the tests.
     "bench/account.py": {"test"},
